@@ -1,0 +1,14 @@
+/* assay.h - the public interface of libassay, all of it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef ASSAY_H
+#define ASSAY_H
+
+#define ASSAY_VERSION_MAJOR 0
+#define ASSAY_VERSION_MINOR 1
+#define ASSAY_VERSION_PATCH 0
+
+#include <assay/span.h>
+#include <assay/status.h>
+
+#endif

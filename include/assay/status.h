@@ -1,0 +1,56 @@
+/* assay/status.h - what a call answers: a status, and a sentence about it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef ASSAY_STATUS_H
+#define ASSAY_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ASSAY_API          __attribute__((visibility("default")))
+#define ASSAY_MUST_CHECK   __attribute__((warn_unused_result))
+#define ASSAY_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define ASSAY_API
+#define ASSAY_MUST_CHECK
+#define ASSAY_PRINTF(f, a)
+#endif
+
+/* One list gives the constants, their names, the exit code of the program
+ * that stops on them, and a sentence. */
+#define ASSAY_STATUS_LIST(X)                                                   \
+    X(ASSAY_OK, 0, "no error")                                                 \
+    X(ASSAY_CHECK_FAILED, 1, "a budget or a comparison failed")                \
+    X(ASSAY_BAD_USAGE, 2, "wrong usage")                                       \
+    X(ASSAY_BAD_INPUT, 3, "the input cannot be used")                          \
+    X(ASSAY_NOT_FOUND, 3, "not found")                                         \
+    X(ASSAY_UNSUPPORTED, 3, "not supported")                                   \
+    X(ASSAY_IO, 3, "reading or writing failed")                                \
+    X(ASSAY_NOMEM, 4, "out of memory")                                         \
+    X(ASSAY_TOO_NOISY, 5, "too noisy to decide")
+
+enum assay_status {
+#define ASSAY_STATUS_ENUM(name, exit_code, sentence) name,
+    ASSAY_STATUS_LIST(ASSAY_STATUS_ENUM)
+#undef ASSAY_STATUS_ENUM
+};
+
+/* Details of a failure. Start from {0}; passing NULL where one is asked for is
+ * always allowed. */
+struct assay_error {
+    enum assay_status status;
+    char text[256]; /* one line, no newline at its end */
+};
+
+/* "ASSAY_BAD_INPUT"; "ASSAY_?" for a value outside the list. */
+ASSAY_API const char *assay_status_name(enum assay_status status);
+
+/* The sentence of the list above. */
+ASSAY_API const char *assay_status_text(enum assay_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

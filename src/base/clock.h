@@ -1,0 +1,30 @@
+/* base/clock.h - time, and time that a test can set.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+int64_t clock_monotonic_ns(void);
+
+/* Wall time in nanoseconds since 1970. */
+int64_t clock_wall_ns(void);
+
+/* What code that measures is handed, so that its statistics can be tested
+ * without waiting. */
+struct clock {
+    int64_t (*now_ns)(void *context);
+    void *context;
+};
+
+/* Reads CLOCK_MONOTONIC. */
+struct clock clock_real(void);
+
+static inline int64_t clock_now(const struct clock *clock)
+{
+    return clock->now_ns(clock->context);
+}
+
+#endif

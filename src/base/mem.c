@@ -1,0 +1,180 @@
+/* base/mem.c - see mem.h. malloc(3) underneath; the sizes come from
+ * malloc_usable_size(3), so that a block needs no header of ours. */
+#include "base/mem.h"
+
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_long live_blocks;
+static atomic_size_t live_bytes;
+static atomic_size_t peak_bytes;
+
+static atomic_long fail_countdown = -1; /* requests left before the failing */
+static atomic_bool fail_only_once;
+
+static bool is_told_to_fail(void)
+{
+    long left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
+
+    if (left < 0)
+        return false;
+    if (left > 0) {
+        atomic_store(&fail_countdown, left - 1);
+        return false;
+    }
+    if (atomic_load(&fail_only_once))
+        atomic_store(&fail_countdown, -1);
+    return true;
+}
+
+static void count_in(void *block)
+{
+    size_t bytes, peak;
+
+    if (!block)
+        return;
+    atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+    bytes = malloc_usable_size(block);
+    bytes +=
+        atomic_fetch_add_explicit(&live_bytes, bytes, memory_order_relaxed);
+    peak = atomic_load_explicit(&peak_bytes, memory_order_relaxed);
+    while (bytes > peak &&
+           !atomic_compare_exchange_weak(&peak_bytes, &peak, bytes))
+        ;
+}
+
+static void count_out(void *block)
+{
+    if (!block)
+        return;
+    atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&live_bytes, malloc_usable_size(block),
+                              memory_order_relaxed);
+}
+
+void *mem_alloc(size_t bytes)
+{
+    void *block;
+
+    if (is_told_to_fail())
+        return NULL;
+    block = malloc(bytes ? bytes : 1);
+    count_in(block);
+    return block;
+}
+
+void *mem_zalloc(size_t bytes)
+{
+    return mem_array(1, bytes);
+}
+
+void *mem_array(size_t n, size_t item_size)
+{
+    void *block;
+
+    if (is_told_to_fail())
+        return NULL;
+    if (n == 0 || item_size == 0)
+        n = item_size = 1;
+    block = calloc(n, item_size);
+    count_in(block);
+    return block;
+}
+
+void *mem_realloc(void *block, size_t bytes)
+{
+    size_t before = block ? malloc_usable_size(block) : 0;
+    void *moved;
+
+    if (is_told_to_fail())
+        return NULL;
+    moved = realloc(block, bytes ? bytes : 1);
+    if (!moved)
+        return NULL;
+    if (block) {
+        atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&live_bytes, before, memory_order_relaxed);
+    }
+    count_in(moved);
+    return moved;
+}
+
+char *mem_strdup(const char *text)
+{
+    return mem_strndup(text, strlen(text));
+}
+
+char *mem_strndup(const char *text, size_t n)
+{
+    size_t length = strnlen(text, n);
+    char *copy = mem_alloc(length + 1);
+
+    if (copy) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
+
+void *mem_alloc_aligned(size_t alignment, size_t bytes)
+{
+    void *block = NULL;
+
+    if (is_told_to_fail())
+        return NULL;
+    if (posix_memalign(&block, alignment, bytes ? bytes : 1))
+        return NULL;
+    count_in(block);
+    return block;
+}
+
+void mem_free(void *block)
+{
+    count_out(block);
+    free(block);
+}
+
+bool mem_mul(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+bool mem_add(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
+long mem_live(void)
+{
+    return atomic_load(&live_blocks);
+}
+
+size_t mem_live_bytes(void)
+{
+    return atomic_load(&live_bytes);
+}
+
+size_t mem_peak_bytes(void)
+{
+    return atomic_load(&peak_bytes);
+}
+
+void mem_reset_peak(void)
+{
+    atomic_store(&peak_bytes, atomic_load(&live_bytes));
+}
+
+void mem_fail_at(long nth)
+{
+    atomic_store(&fail_only_once, false);
+    atomic_store(&fail_countdown, nth);
+}
+
+void mem_fail_once_at(long nth)
+{
+    atomic_store(&fail_only_once, true);
+    atomic_store(&fail_countdown, nth);
+}

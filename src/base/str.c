@@ -1,0 +1,92 @@
+/* base/str.c - see str.h. */
+#include "base/str.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void str_release(struct str *str)
+{
+    mem_free(str->text);
+    *str = (struct str){0};
+}
+
+void str_clear(struct str *str)
+{
+    str->n = 0;
+    if (str->text)
+        str->text[0] = '\0';
+}
+
+const char *str_text(const struct str *str)
+{
+    return str->text ? str->text : "";
+}
+
+static enum assay_status make_room(struct str *str, size_t more)
+{
+    size_t wanted;
+    char *moved;
+
+    if (!mem_add(str->n, more, &wanted) || !mem_add(wanted, 1, &wanted))
+        return ASSAY_NOMEM;
+    moved = vec_reserve(str->text, &str->capacity, wanted, 1);
+    if (!moved)
+        return ASSAY_NOMEM;
+    str->text = moved;
+    return ASSAY_OK;
+}
+
+enum assay_status str_append_n(struct str *str, const char *text, size_t n)
+{
+    enum assay_status st = make_room(str, n);
+
+    if (st)
+        return st;
+    memcpy(str->text + str->n, text, n);
+    str->n += n;
+    str->text[str->n] = '\0';
+    return ASSAY_OK;
+}
+
+enum assay_status str_append(struct str *str, const char *text)
+{
+    return str_append_n(str, text, strlen(text));
+}
+
+enum assay_status str_append_char(struct str *str, char c)
+{
+    return str_append_n(str, &c, 1);
+}
+
+enum assay_status str_vprintf(struct str *str, const char *format, va_list args)
+{
+    enum assay_status st;
+    va_list again;
+    int length;
+
+    va_copy(again, args);
+    length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (length < 0)
+        return ASSAY_NOMEM;
+    st = make_room(str, (size_t)length);
+    if (st)
+        return st;
+    vsnprintf(str->text + str->n, (size_t)length + 1, format, args);
+    str->n += (size_t)length;
+    return ASSAY_OK;
+}
+
+enum assay_status str_printf(struct str *str, const char *format, ...)
+{
+    enum assay_status st;
+    va_list args;
+
+    va_start(args, format);
+    st = str_vprintf(str, format, args);
+    va_end(args);
+    return st;
+}

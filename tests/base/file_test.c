@@ -1,0 +1,94 @@
+/* What base/file.h and base/sink.h promise. */
+#include "base/file.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+TEST(an_output_appears_only_when_committed)
+{
+    const char *path = test_path("out.txt");
+    struct error err = {0};
+    struct output *output;
+    struct str text = {0};
+
+    CHECK_STATUS(output_open(path, &output, &err), ASSAY_OK, &err);
+    sink_printf(output_sink(output), "%d and %600d", 1, 2);
+    CHECK(!exists(path));
+    CHECK_STATUS(output_commit(output, &err), ASSAY_OK, &err);
+    CHECK_STATUS(file_read(path, 1000, &text, &err), ASSAY_OK, &err);
+    CHECK_INT(text.n, 606);
+    str_release(&text);
+}
+
+TEST(a_discarded_output_leaves_the_old_file_alone)
+{
+    const char *path = test_path("kept.txt");
+    struct error err = {0};
+    struct output *output;
+    struct str text = {0};
+    FILE *file = fopen(path, "w");
+
+    CHECK(file != NULL);
+    fputs("old", file);
+    fclose(file);
+    CHECK_STATUS(output_open(path, &output, &err), ASSAY_OK, &err);
+    sink_puts(output_sink(output), "new");
+    output_discard(output);
+    CHECK_STATUS(file_read(path, 1000, &text, &err), ASSAY_OK, &err);
+    CHECK_STR(text.text, "old");
+    str_release(&text);
+}
+
+TEST(a_bad_place_is_refused_when_opening)
+{
+    struct error err = {0};
+    struct output *output;
+
+    CHECK_INT(output_open("/nowhere/x.json", &output, &err), ASSAY_NOT_FOUND);
+    CHECK_STR(err.text,
+              "cannot write /nowhere/x.json: No such file or directory");
+    CHECK(output == NULL);
+    err = (struct error){0};
+    CHECK_INT(output_open("/tmp", &output, &err), ASSAY_IO);
+    CHECK_HAS(err.text, "not a regular file");
+}
+
+TEST(a_full_disk_fails_the_commit_and_leaves_nothing)
+{
+    struct error err = {0};
+    FILE *full = fopen("/dev/full", "w");
+    struct sink sink = sink_to_file(full, "/dev/full");
+
+    for (int i = 0; i < 10000; i++)
+        sink_puts(&sink, "0123456789");
+    CHECK_INT(sink_status(&sink, &err), ASSAY_IO);
+    CHECK_STR(err.text, "writing /dev/full: No space left on device");
+    fclose(full);
+}
+
+TEST(inputs_that_cannot_be_used_are_named)
+{
+    const char *empty = test_path("empty");
+    struct error err = {0};
+    struct str text = {0};
+
+    fclose(fopen(empty, "w"));
+    CHECK_INT(file_check_input(empty, &err), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "is empty");
+    err = (struct error){0};
+    CHECK_INT(file_check_input("/tmp", &err), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "it is a folder");
+    err = (struct error){0};
+    CHECK_INT(file_check_input("/no/such", &err), ASSAY_NOT_FOUND);
+    err = (struct error){0};
+    CHECK_INT(file_read("/proc/self/maps", 10, &text, &err), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "larger than 10 bytes");
+}

@@ -1,0 +1,73 @@
+/* What base/mem.h promises. */
+#include "base/mem.h"
+#include "test.h"
+
+#include <stdint.h>
+#include <string.h>
+
+TEST(live_blocks_and_bytes_are_counted)
+{
+    long blocks = mem_live();
+    size_t bytes = mem_live_bytes();
+    char *a = mem_alloc(1000), *b = mem_array(10, 100), *c;
+
+    CHECK_INT(mem_live(), blocks + 2);
+    CHECK(mem_live_bytes() >= bytes + 2000);
+    c = mem_realloc(a, 100000);
+    CHECK_INT(mem_live(), blocks + 2);
+    CHECK(mem_peak_bytes() >= bytes + 101000);
+    mem_free(b);
+    mem_free(c);
+    mem_free(NULL);
+    CHECK_INT(mem_live(), blocks);
+    CHECK_INT(mem_live_bytes(), bytes);
+}
+
+TEST(the_nth_request_fails_and_so_do_those_after)
+{
+    void *a;
+
+    mem_fail_at(1);
+    a = mem_alloc(1);
+    CHECK(a != NULL);
+    CHECK(mem_alloc(1) == NULL);
+    CHECK(mem_array(1, 1) == NULL);
+    CHECK(mem_realloc(a, 10) == NULL);
+    CHECK(mem_alloc_aligned(64, 1) == NULL);
+    mem_fail_once_at(0);
+    CHECK(mem_strdup("x") == NULL);
+    mem_free(a);
+    a = mem_strdup("x");
+    CHECK_STR(a, "x");
+    mem_free(a);
+    mem_fail_at(-1);
+}
+
+TEST(products_and_sums_that_overflow_are_seen)
+{
+    size_t n = 0;
+
+    CHECK(mem_mul(3, 4, &n));
+    CHECK_INT(n, 12);
+    CHECK(!mem_mul(SIZE_MAX / 2, 3, &n));
+    CHECK(!mem_add(SIZE_MAX, 1, &n));
+    CHECK(mem_array(SIZE_MAX / 2, 3) == NULL);
+}
+
+TEST(aligned_blocks_are_aligned)
+{
+    void *block = mem_alloc_aligned(64, 100);
+
+    CHECK_INT((uintptr_t)block % 64, 0);
+    mem_free(block);
+}
+
+TEST(copies_stop_at_the_length_or_the_nul)
+{
+    char *a = mem_strndup("abcdef", 3), *b = mem_strndup("ab", 10);
+
+    CHECK_STR(a, "abc");
+    CHECK_STR(b, "ab");
+    mem_free(a);
+    mem_free(b);
+}
