@@ -1,0 +1,27 @@
+/* store/import.h - other profilers' traces become runs.
+ *
+ * The Chrome trace event format, as PyTorch's profiler writes it (Kineto's
+ * object, the bare array of older builds), plain or gzip. Streaming: memory is
+ * bounded whatever the length; events may come in any order.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef STORE_IMPORT_H
+#define STORE_IMPORT_H
+
+#include "base/progress.h"
+#include "run/run.h"
+
+struct import_options {
+    size_t buffer_bytes; /* events held before they go to disk; 0: 128 MiB */
+    const char *temporary_dir; /* NULL: TMPDIR, else /var/tmp */
+    struct progress *progress; /* NULL: none */
+};
+
+/* Makes a sealed run of the trace. Beyond what the run itself holds, facts
+ * tell what was read: "import.events", "import.events.X" (and each other kind
+ * by its letter), "import.operators", "import.kernels", "import.kernels_us". */
+enum assay_status import_trace(const char *path,
+                               const struct import_options *options,
+                               struct run **out, struct error *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* store/store.h - runs in files.
+ *
+ * A run file (.assay) is a SQLite database: docs/run-file.md describes the
+ * schema. Stands on run.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "run/run.h"
+
+#define STORE_SUFFIX      ".assay"
+#define STORE_PART_SUFFIX ".part"
+
+/* Loads a whole run, sealed. A `.part` left by a program that died loads too
+ * and is marked is_incomplete. Errors name the path and say what the file is
+ * instead, or what to do. */
+enum assay_status store_load(const char *path, struct run **out,
+                             struct error *err);
+
+/* Writes a sealed run as a file that appears under its name only when it is
+ * complete. */
+enum assay_status store_save(const struct run *run, const char *path,
+                             struct error *err);
+
+/* A run file being written while the run goes on: `path.part` until
+ * store_finish(). One thread at a time. */
+struct store_writer;
+
+/* Makes the .part at once, so that a bad path fails in the first second. */
+enum assay_status store_open(const char *path, struct store_writer **out,
+                             struct error *err);
+
+/* Appends samples to be kept for good (the kept ones of the run itself come
+ * with the checkpoint). */
+enum assay_status store_append(struct store_writer *writer,
+                               const struct sample *samples, size_t n,
+                               struct error *err);
+
+/* Brings the file up to what the run holds now, in one transaction: a program
+ * that dies afterwards leaves that much. The run need not be sealed. */
+enum assay_status store_checkpoint(struct store_writer *writer,
+                                   const struct run *run, struct error *err);
+
+/* Writes the sealed run, marks the file complete, syncs, and gives it its
+ * name. Takes the writer over, also on failure; the .part stays then only if
+ * it can still be read. */
+enum assay_status store_finish(struct store_writer *writer,
+                               const struct run *run, struct error *err);
+
+/* Gives up: removes the .part. Accepts NULL. */
+void store_abandon(struct store_writer *writer);
+
+#endif
