@@ -188,9 +188,14 @@ struct cell {
     struct dist iterations; /* each iteration it was called in */
     struct point *points;   /* at most RUN_MAX_POINTS of those, in order */
     size_t n_points, points_capacity;
-    uint32_t stride;   /* the iterations kept are multiples of it */
+    uint32_t stride;   /* one in so many iterations is kept: run_is_kept() */
     struct point open; /* the one being added to; calls 0: none */
 };
+
+/* Whether an iteration is among those kept at a stride (a power of two). The
+ * same ones for every cell, spread evenly but not regularly, so that a scope
+ * called every second time is not missed; a larger stride keeps a subset. */
+bool run_is_kept(uint32_t iteration, uint32_t stride);
 
 size_t run_cell_count(const struct run *run);
 const struct cell *run_cell(const struct run *run, size_t i);
@@ -207,7 +212,9 @@ enum assay_status run_iteration_restore(struct run *run,
 void run_iteration_count_restore(struct run *run, uint64_t n);
 
 /* One line of a table: a scope over all threads, in one phase or all. Times
- * are a statistic over iterations (over calls where none are marked). */
+ * are a statistic over iterations (over calls where none are marked). The
+ * means divide by all iterations of the run, also those without a call, so
+ * that a tree of means adds up; the percentiles are over those with one. */
 struct scope_stats {
     uint64_t calls;        /* in all */
     uint64_t n;            /* iterations it was called in */

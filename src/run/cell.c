@@ -1,0 +1,343 @@
+/* run/cell.c - counting samples: one cell a scope, phase and thread. */
+#include "run/run_internal.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+/* scope 32 bits, thread 20, phase 11, outside 1; the limits are kept where
+ * threads and phases are added. */
+static uint64_t cell_key(uint32_t scope, uint32_t phase, uint32_t thread,
+                         bool is_outside)
+{
+    return (uint64_t)scope << 32 | (uint64_t)thread << 12 |
+           (uint64_t)phase << 1 | is_outside;
+}
+
+static size_t key_slot(const struct cell_index *index, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+    size_t i = (size_t)(hash >> 32) & (index->n_slots - 1);
+
+    while (index->keys[i] && index->keys[i] != key + 1)
+        i = (i + 1) & (index->n_slots - 1);
+    return i;
+}
+
+static enum assay_status index_grow(struct cell_index *index)
+{
+    size_t n_slots = index->n_slots ? index->n_slots * 2 : 64;
+    struct cell_index grown = {
+        .keys = mem_array(n_slots, sizeof *grown.keys),
+        .cells = mem_array(n_slots, sizeof *grown.cells),
+        .n_slots = n_slots,
+    };
+
+    if (!grown.keys || !grown.cells) {
+        mem_free(grown.keys);
+        mem_free(grown.cells);
+        return ASSAY_NOMEM;
+    }
+    for (size_t i = 0; i < index->n_slots; i++) {
+        size_t slot;
+
+        if (!index->keys[i])
+            continue;
+        slot = key_slot(&grown, index->keys[i] - 1);
+        grown.keys[slot] = index->keys[i];
+        grown.cells[slot] = index->cells[i];
+    }
+    mem_free(index->keys);
+    mem_free(index->cells);
+    *index = grown;
+    return ASSAY_OK;
+}
+
+static enum assay_status reserve_cell(struct run *run)
+{
+    struct cell *cells = vec_reserve(run->cells, &run->cells_capacity,
+                                     run->n_cells + 1, sizeof *run->cells);
+    uint32_t *next;
+
+    if (!cells)
+        return ASSAY_NOMEM;
+    run->cells = cells;
+    next = vec_reserve(run->next_cell, &run->next_capacity, run->n_cells + 1,
+                       sizeof *run->next_cell);
+    if (!next)
+        return ASSAY_NOMEM;
+    run->next_cell = next;
+    if (run->n_cells + 1 > run->index.n_slots / 4 * 3)
+        return index_grow(&run->index);
+    return ASSAY_OK;
+}
+
+/* Puts a new, empty cell where its key says. The caller has made sure that
+ * there is none yet. */
+static struct cell *cell_append(struct run *run, uint64_t key, uint32_t scope)
+{
+    struct scope_links *links = &run->links[scope];
+    uint32_t id = (uint32_t)run->n_cells;
+    size_t slot;
+
+    if (reserve_cell(run))
+        return NULL;
+    slot = key_slot(&run->index, key);
+    run->index.keys[slot] = key + 1;
+    run->index.cells[slot] = id;
+    run->next_cell[id] = RUN_NONE;
+    if (links->first_cell == RUN_NONE)
+        links->first_cell = id;
+    else
+        run->next_cell[links->last_cell] = id;
+    links->last_cell = id;
+    run->n_cells++;
+    return &run->cells[id];
+}
+
+static struct cell *cell_lookup(const struct run *run, uint64_t key)
+{
+    size_t slot;
+
+    if (!run->index.n_slots)
+        return NULL;
+    slot = key_slot(&run->index, key);
+    return run->index.keys[slot] ? &run->cells[run->index.cells[slot]] : NULL;
+}
+
+struct cell *cell_find_or_add(struct run *run, uint32_t scope, uint32_t phase,
+                              uint32_t thread, bool is_outside,
+                              struct error *err)
+{
+    uint64_t key = cell_key(scope, phase, thread, is_outside);
+    struct cell *cell = cell_lookup(run, key);
+
+    if (cell)
+        return cell;
+    cell = cell_append(run, key, scope);
+    if (!cell) {
+        error_nomem(err, sizeof *cell, "the statistics of a scope");
+        return NULL;
+    }
+    *cell = (struct cell){
+        .scope = scope,
+        .phase = phase,
+        .thread = thread,
+        .is_outside = is_outside,
+        .bytes = RUN_UNKNOWN,
+        .peak_bytes = RUN_UNKNOWN,
+        .stride = 1,
+    };
+    return cell;
+}
+
+void cell_release(struct cell *cell)
+{
+    dist_release(&cell->calls);
+    dist_release(&cell->iterations);
+    mem_free(cell->points);
+    cell->points = NULL;
+}
+
+uint32_t cell_next_of(const struct run *run, uint32_t scope, uint32_t cell)
+{
+    return cell == RUN_NONE ? run->links[scope].first_cell
+                            : run->next_cell[cell];
+}
+
+/* Multiplying by 2^32 / golden ratio scatters consecutive numbers evenly
+ * (Knuth, TAOCP 3, 6.4); the top bits being zero selects one in stride. */
+bool run_is_kept(uint32_t iteration, uint32_t stride)
+{
+    uint32_t scattered = iteration * UINT32_C(2654435769);
+
+    return stride <= 1 || (uint64_t)scattered * stride >> 32 == 0;
+}
+
+enum assay_status cell_add_point(struct cell *cell, const struct point *point)
+{
+    struct point *moved;
+
+    while (cell->n_points == RUN_MAX_POINTS) {
+        size_t kept = 0;
+
+        cell->stride *= 2;
+        for (size_t i = 0; i < cell->n_points; i++) {
+            if (run_is_kept(cell->points[i].iteration, cell->stride))
+                cell->points[kept++] = cell->points[i];
+        }
+        cell->n_points = kept;
+    }
+    if (!run_is_kept(point->iteration, cell->stride))
+        return ASSAY_OK;
+    moved = vec_reserve(cell->points, &cell->points_capacity,
+                        cell->n_points + 1, sizeof *cell->points);
+    if (!moved)
+        return ASSAY_NOMEM;
+    cell->points = moved;
+    cell->points[cell->n_points++] = *point;
+    return ASSAY_OK;
+}
+
+static enum assay_status close_point(struct cell *cell)
+{
+    enum assay_status st;
+
+    if (!cell->open.calls)
+        return ASSAY_OK;
+    st = dist_add(&cell->iterations, cell->open.total_ns);
+    if (!st)
+        st = cell_add_point(cell, &cell->open);
+    cell->open = (struct point){0};
+    return st;
+}
+
+static enum assay_status count_into(struct cell *cell, const struct sample *s)
+{
+    /* Outside the iterations every call is one. */
+    uint32_t iteration =
+        cell->is_outside ? (uint32_t)cell->calls.n : s->iteration;
+    enum assay_status st = ASSAY_OK;
+
+    if (cell->open.calls && cell->open.iteration != iteration)
+        st = close_point(cell);
+    if (!st)
+        st = dist_add(&cell->calls, s->duration_ns);
+    if (st)
+        return st;
+    cell->open.iteration = iteration;
+    cell->open.calls++;
+    cell->open.total_ns += s->duration_ns;
+    cell->open.self_ns += s->self_ns;
+    cell->total_ns += s->duration_ns;
+    cell->self_ns += s->self_ns;
+    if (s->bytes > cell->bytes)
+        cell->bytes = s->bytes;
+    if (s->peak_bytes > cell->peak_bytes)
+        cell->peak_bytes = s->peak_bytes;
+    return ASSAY_OK;
+}
+
+static enum assay_status check_sample(const struct run *run,
+                                      const struct sample *s, struct error *err)
+{
+    int64_t end;
+
+    if (s->scope >= run->n_scopes || s->phase >= run->n_phases ||
+        s->thread >= run->n_threads)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "a sample names a scope, phase or thread that is not "
+                         "there (%u, %u, %u)",
+                         s->scope, s->phase, s->thread);
+    if (s->duration_ns < 0 ||
+        __builtin_add_overflow(s->start_ns, s->duration_ns, &end))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "a sample of '%s' has an impossible duration",
+                         run->scopes[s->scope].name);
+    return ASSAY_OK;
+}
+
+/* Sums over a run must stay in 63 bits: 292 years of nanoseconds. */
+static bool sums_overflow(const struct cell *cell, const struct sample *s)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(cell->total_ns, s->duration_ns, &sum) ||
+           __builtin_add_overflow(cell->self_ns, s->self_ns, &sum);
+}
+
+static enum assay_status
+count_iteration(struct run *run, const struct sample *s, struct error *err)
+{
+    struct iteration iteration = {.index = s->iteration,
+                                  .thread = s->thread,
+                                  .start_ns = s->start_ns,
+                                  .duration_ns = s->duration_ns};
+
+    run->n_iterations++;
+    return iteration_keep(run, &iteration, err);
+}
+
+enum assay_status run_count(struct run *run, const struct sample *sample,
+                            struct error *err)
+{
+    bool is_outside = sample->iteration == RUN_NONE;
+    enum assay_status st = check_sample(run, sample, err);
+    struct cell *cell;
+
+    if (st)
+        return st;
+    cell = cell_find_or_add(run, sample->scope, sample->phase, sample->thread,
+                            is_outside, err);
+    if (!cell)
+        return ASSAY_NOMEM;
+    if (!is_outside && cell->open.calls &&
+        sample->iteration < cell->open.iteration)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "the iterations of '%s' go back from %u to %u",
+                         run->scopes[sample->scope].name, cell->open.iteration,
+                         sample->iteration);
+    if (sums_overflow(cell, sample))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "the durations of '%s' add up to more than a run can "
+                         "last",
+                         run->scopes[sample->scope].name);
+    if (count_into(cell, sample))
+        return error_nomem(err, sizeof(struct point),
+                           "the statistics of a scope");
+    if (sample->start_ns + sample->duration_ns > run->duration_ns)
+        run->duration_ns = sample->start_ns + sample->duration_ns;
+    if (sample->scope == RUN_ROOT && !is_outside)
+        return count_iteration(run, sample, err);
+    return ASSAY_OK;
+}
+
+enum assay_status run_seal(struct run *run, struct error *err)
+{
+    for (size_t i = 0; i < run->n_cells; i++) {
+        if (close_point(&run->cells[i]))
+            return error_nomem(err, sizeof(struct point),
+                               "the statistics of a scope");
+    }
+    samples_sort(run, run->kept, run->n_kept);
+    run->is_sealed = true;
+    return ASSAY_OK;
+}
+
+size_t run_cell_count(const struct run *run)
+{
+    return run->n_cells;
+}
+
+const struct cell *run_cell(const struct run *run, size_t i)
+{
+    return &run->cells[i];
+}
+
+enum assay_status run_cell_take(struct run *run, struct cell *cell,
+                                struct error *err)
+{
+    uint64_t key =
+        cell_key(cell->scope, cell->phase, cell->thread, cell->is_outside);
+    enum assay_status st = ASSAY_OK;
+    struct cell *place = NULL;
+
+    if (cell->scope >= run->n_scopes || cell->phase >= run->n_phases ||
+        cell->thread >= run->n_threads)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "statistics for a scope, phase or thread that is not "
+                       "there (%u, %u, %u)",
+                       cell->scope, cell->phase, cell->thread);
+    else if (cell_lookup(run, key))
+        st = error_set(err, ASSAY_BAD_INPUT, "statistics of '%s' given twice",
+                       run->scopes[cell->scope].name);
+    else if (!(place = cell_append(run, key, cell->scope)))
+        st = error_nomem(err, sizeof *cell, "the statistics of a scope");
+    if (st) {
+        cell_release(cell);
+        return st;
+    }
+    if (cell->stride == 0)
+        cell->stride = 1;
+    *place = *cell;
+    return ASSAY_OK;
+}

@@ -1,0 +1,110 @@
+/* run/counter.c - values over time: memory, queue lengths. */
+#include "run/run_internal.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+enum { max_counter_points = 4096 };
+
+static enum assay_status counter_append(struct run *run, const char *name,
+                                        const char *unit, uint32_t *id,
+                                        struct error *err)
+{
+    const char *kept_name = arena_strdup(&run->text, name);
+    const char *kept_unit = arena_strdup(&run->text, unit);
+    struct counter *moved =
+        vec_reserve(run->counters, &run->counters_capacity, run->n_counters + 1,
+                    sizeof *run->counters);
+
+    if (moved)
+        run->counters = moved;
+    if (!kept_name || !kept_unit || !moved)
+        return error_nomem(err, strlen(name), "the name of a counter");
+    *id = (uint32_t)run->n_counters;
+    run->counters[run->n_counters++] =
+        (struct counter){.name = kept_name, .unit = kept_unit, .stride = 1};
+    return ASSAY_OK;
+}
+
+enum assay_status run_counter_add(struct run *run, const char *name,
+                                  const char *unit, uint32_t *id,
+                                  struct error *err)
+{
+    for (size_t i = 0; i < run->n_counters; i++) {
+        if (strcmp(run->counters[i].name, name) == 0) {
+            *id = (uint32_t)i;
+            return ASSAY_OK;
+        }
+    }
+    return counter_append(run, name, unit ? unit : "", id, err);
+}
+
+static void halve_points(struct counter *counter)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < counter->n_points; i += 2)
+        counter->points[kept++] = counter->points[i];
+    counter->n_points = kept;
+    counter->stride *= 2;
+}
+
+enum assay_status run_counter_count(struct run *run, uint32_t id,
+                                    int64_t time_ns, double value,
+                                    struct error *err)
+{
+    struct counter *counter = &run->counters[id];
+    struct counter_point *moved;
+
+    if (counter->n % counter->stride == 0) {
+        if (counter->n_points == max_counter_points)
+            halve_points(counter);
+        moved = vec_reserve(counter->points, &counter->points_capacity,
+                            counter->n_points + 1, sizeof *counter->points);
+        if (!moved)
+            return error_nomem(err, sizeof *moved, "the points of a counter");
+        counter->points = moved;
+        if (counter->n % counter->stride == 0)
+            counter->points[counter->n_points++] =
+                (struct counter_point){.time_ns = time_ns, .value = value};
+    }
+    if (counter->n == 0 || value < counter->min)
+        counter->min = value;
+    if (counter->n == 0 || value > counter->max)
+        counter->max = value;
+    counter->n++;
+    counter->mean += (value - counter->mean) / (double)counter->n;
+    counter->last = value;
+    return ASSAY_OK;
+}
+
+enum assay_status run_counter_restore(struct run *run, struct counter *counter,
+                                      struct error *err)
+{
+    enum assay_status st;
+    uint32_t id;
+
+    st = counter_append(run, counter->name, counter->unit, &id, err);
+    if (st) {
+        mem_free(counter->points);
+        return st;
+    }
+    counter->name = run->counters[id].name;
+    counter->unit = run->counters[id].unit;
+    if (counter->stride == 0)
+        counter->stride = 1;
+    run->counters[id] = *counter;
+    return ASSAY_OK;
+}
+
+size_t run_counters(const struct run *run)
+{
+    return run->n_counters;
+}
+
+const struct counter *run_counter(const struct run *run, uint32_t id)
+{
+    return &run->counters[id];
+}

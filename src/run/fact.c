@@ -1,0 +1,78 @@
+/* run/fact.c - what a run knows about its machine and settings. */
+#include "run/run_internal.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+static enum assay_status fact_append(struct run *run, const char *key,
+                                     char *value)
+{
+    struct fact *moved = vec_reserve(run->facts, &run->facts_capacity,
+                                     run->n_facts + 1, sizeof *run->facts);
+    const char *kept = arena_strdup(&run->text, key);
+
+    if (moved)
+        run->facts = moved;
+    if (!moved || !kept || map_put_text(&run->fact_ids, key, run->n_facts))
+        return ASSAY_NOMEM;
+    run->facts[run->n_facts++] = (struct fact){.key = kept, .value = value};
+    return ASSAY_OK;
+}
+
+enum assay_status run_fact_set(struct run *run, const char *key,
+                               const char *value, struct error *err)
+{
+    char *copy = mem_strdup(value);
+    uint64_t found;
+
+    if (!copy)
+        return error_nomem(err, strlen(value), "a fact about the run");
+    if (map_find_text(&run->fact_ids, key, &found)) {
+        mem_free(run->facts[found].value);
+        run->facts[found].value = copy;
+        return ASSAY_OK;
+    }
+    if (fact_append(run, key, copy)) {
+        mem_free(copy);
+        return error_nomem(err, strlen(key), "a fact about the run");
+    }
+    return ASSAY_OK;
+}
+
+enum assay_status run_fact_printf(struct run *run, struct error *err,
+                                  const char *key, const char *format, ...)
+{
+    struct str value = {0};
+    enum assay_status st;
+    va_list args;
+
+    va_start(args, format);
+    st = str_vprintf(&value, format, args);
+    va_end(args);
+    st = st ? error_nomem(err, 1, "a fact about the run")
+            : run_fact_set(run, key, str_text(&value), err);
+    str_release(&value);
+    return st;
+}
+
+const char *run_fact(const struct run *run, const char *key)
+{
+    uint64_t found;
+
+    return map_find_text(&run->fact_ids, key, &found) ? run->facts[found].value
+                                                      : NULL;
+}
+
+size_t run_fact_count(const struct run *run)
+{
+    return run->n_facts;
+}
+
+void run_fact_at(const struct run *run, size_t i, const char **key,
+                 const char **value)
+{
+    *key = run->facts[i].key;
+    *value = run->facts[i].value;
+}

@@ -1,0 +1,86 @@
+/* run/run_internal.h - how a run is laid out; for the files of this room.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef RUN_RUN_INTERNAL_H
+#define RUN_RUN_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "run/run.h"
+
+/* Beside every scope: what only this room needs. */
+struct scope_links {
+    uint32_t last_child;
+    uint32_t first_cell, last_cell;
+};
+
+/* From the packed key of a cell to its index: open addressing. */
+struct cell_index {
+    uint64_t *keys; /* 0: free; a key is stored plus one */
+    uint32_t *cells;
+    size_t n_slots;
+};
+
+struct fact {
+    const char *key;
+    char *value;
+};
+
+struct run {
+    struct arena text; /* names; lives as long as the run */
+    bool is_sealed;
+
+    struct scope *scopes;
+    struct scope_links *links; /* one a scope */
+    size_t n_scopes, scopes_capacity, links_capacity;
+    struct map scope_ids; /* (parent, class length, class, name) */
+
+    const char **phases;
+    size_t n_phases, phases_capacity;
+    struct run_thread *threads;
+    size_t n_threads, threads_capacity;
+
+    struct cell *cells;
+    uint32_t *next_cell; /* the next one of the same scope */
+    size_t n_cells, cells_capacity, next_capacity;
+    struct cell_index index;
+
+    struct sample *kept;
+    size_t n_kept, kept_capacity;
+
+    struct iteration *iterations;
+    size_t n_iterations_kept, iterations_capacity;
+    uint32_t iteration_stride;
+    uint64_t n_iterations;
+
+    struct counter *counters;
+    size_t n_counters, counters_capacity;
+    struct fact *facts;
+    size_t n_facts, facts_capacity;
+    struct map fact_ids;
+
+    struct run_health health;
+    struct run_memory memory;
+    int64_t duration_ns;
+};
+
+/* The cell, or NULL without memory. Marks it as outside, or not. */
+struct cell *cell_find_or_add(struct run *run, uint32_t scope, uint32_t phase,
+                              uint32_t thread, bool is_outside,
+                              struct error *err);
+void cell_release(struct cell *cell);
+
+/* Adds a finished point, thinning the points where they become too many. */
+enum assay_status cell_add_point(struct cell *cell, const struct point *point);
+
+/* Remembers an iteration, thinning alike. */
+enum assay_status iteration_keep(struct run *run,
+                                 const struct iteration *iteration,
+                                 struct error *err);
+
+/* The cells of a scope: first with RUN_NONE, RUN_NONE at the end. */
+uint32_t cell_next_of(const struct run *run, uint32_t scope, uint32_t cell);
+
+void samples_sort(const struct run *run, struct sample *samples, size_t n);
+
+#endif

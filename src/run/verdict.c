@@ -1,0 +1,146 @@
+/* run/verdict.c - can the times of a run be trusted, and if not, why. */
+#include "run/run_internal.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { too_few = 10 };
+
+static const double scaled_mad = 1.4826;   /* MAD of a normal is sd / 1.48 */
+static const double outlier_mads = 5;      /* beyond: not noise any more */
+static const double outlier_share = 0.03;  /* from here on they matter */
+static const double drift_at_least = 0.02; /* smaller is not worth a word */
+static const double drift_z = 3.3;         /* p below 0.001 */
+static const double wide_interval = 0.04;  /* the median within 2 % */
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static double median_of(double *scratch, const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = values[i];
+    qsort(scratch, n, sizeof *scratch, compare_doubles);
+    return stats_quantile(scratch, n, 0.5);
+}
+
+/* Mann-Whitney's U of two samples of m values each, as a normal deviate. */
+static double rank_z(const double *a, const double *b, size_t m)
+{
+    double u = 0, md = (double)m;
+
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < m; j++)
+            u += b[j] > a[i] ? 1 : b[j] == a[i] ? 0.5 : 0;
+    }
+    return (u - md * md / 2) / sqrt(md * md * (2 * md + 1) / 12);
+}
+
+static void measure_noise(struct verdict *out, const double *values,
+                          double *scratch, size_t n)
+{
+    double median = median_of(scratch, values, n), low, high, mad;
+
+    stats_median_interval(scratch, n, 0.95, &low, &high);
+    out->median_width = median > 0 ? (high - low) / median : 0;
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = fabs(values[i] - median);
+    qsort(scratch, n, sizeof *scratch, compare_doubles);
+    mad = stats_quantile(scratch, n, 0.5) * scaled_mad;
+    out->noise = median > 0 ? mad / median : 0;
+    for (size_t i = 0; i < n; i++)
+        out->n_outliers += mad > 0 && scratch[i] > outlier_mads * mad;
+}
+
+static void measure_drift(struct verdict *out, const double *values,
+                          double *scratch, size_t n, bool *is_drifting)
+{
+    size_t third = n / 3;
+    const double *last = values + n - third;
+    double before = median_of(scratch, values, third);
+    double after = median_of(scratch, last, third);
+
+    out->drift = before > 0 ? after / before - 1 : 0;
+    *is_drifting = fabs(out->drift) >= drift_at_least &&
+                   fabs(rank_z(values, last, third)) >= drift_z;
+}
+
+static double times_median(const double *values, double *scratch, size_t n)
+{
+    double median = median_of(scratch, values, n);
+
+    return median > 0 ? scratch[n - 1] / median : 0;
+}
+
+static void judge(struct verdict *out, const double *values, double *scratch,
+                  size_t n)
+{
+    bool is_drifting;
+
+    measure_noise(out, values, scratch, n);
+    measure_drift(out, values, scratch, n, &is_drifting);
+    if (is_drifting) {
+        out->steadiness = STEADY_DRIFTING;
+        snprintf(out->text, sizeof out->text,
+                 "drifting: the last third is %.1f %% %s than the first (%s)",
+                 fabs(out->drift) * 100, out->drift > 0 ? "slower" : "faster",
+                 out->drift > 0 ? "throttling, or something grows"
+                                : "a longer warm-up would help");
+    } else if ((double)out->n_outliers >= outlier_share * (double)n) {
+        out->steadiness = STEADY_OUTLIERS;
+        snprintf(out->text, sizeof out->text,
+                 "%zu of %zu iterations are outliers, up to %.1f times the "
+                 "median (other work on the machine?)",
+                 out->n_outliers, n, times_median(values, scratch, n));
+    } else if (out->median_width > wide_interval) {
+        out->steadiness = STEADY_NOISY;
+        snprintf(out->text, sizeof out->text,
+                 "noisy: the median is known to %.1f %% only; more iterations "
+                 "would help",
+                 out->median_width * 50);
+    } else {
+        out->steadiness = STEADY;
+        snprintf(out->text, sizeof out->text,
+                 "steady: the median is known to %.1f %%",
+                 out->median_width * 50);
+    }
+}
+
+static enum assay_status
+judge_iterations(const struct run *run, struct verdict *out, struct error *err)
+{
+    size_t n = run->n_iterations_kept;
+    double *values = mem_array(2 * n, sizeof *values);
+
+    if (!values)
+        return error_nomem(err, 2 * n * sizeof *values, "a verdict");
+    for (size_t i = 0; i < n; i++)
+        values[i] = (double)run->iterations[i].duration_ns;
+    judge(out, values, values + n, n);
+    mem_free(values);
+    return ASSAY_OK;
+}
+
+enum assay_status run_verdict(const struct run *run, struct verdict *out,
+                              struct error *err)
+{
+    *out = (struct verdict){.n = run->n_iterations_kept};
+    if (out->n >= too_few)
+        return judge_iterations(run, out, err);
+    out->steadiness = STEADY_TOO_FEW;
+    if (!run_has_iterations(run))
+        snprintf(out->text, sizeof out->text,
+                 "no iterations are marked, so steadiness cannot be judged");
+    else
+        snprintf(out->text, sizeof out->text,
+                 "too few iterations to judge (%zu; %d or more are wanted)",
+                 out->n, too_few);
+    return ASSAY_OK;
+}
