@@ -1,0 +1,239 @@
+/* run/subset.c - the part of a run that a filter lets through. */
+#include "run/run_internal.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+/* The same names under the same ids, nothing counted yet. */
+static enum assay_status copy_names(struct run *to, const struct run *from,
+                                    struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    uint32_t id;
+
+    st = run_name_root(to, from->scopes[RUN_ROOT].name,
+                       from->scopes[RUN_ROOT].class_name, err);
+    for (size_t i = 1; !st && i < from->n_scopes; i++) {
+        const struct scope *scope = &from->scopes[i];
+
+        st = run_scope_add(to, scope->parent, scope->name, scope->class_name,
+                           &id, err);
+    }
+    for (size_t i = 1; !st && i < from->n_phases; i++)
+        st = run_phase_add(to, from->phases[i], &id, err);
+    for (size_t i = 0; !st && i < from->n_threads; i++)
+        st = run_thread_add(to, from->threads[i].name, from->threads[i].kind,
+                            &id, err);
+    for (size_t i = 0; !st && i < from->n_facts; i++)
+        st = run_fact_set(to, from->facts[i].key, from->facts[i].value, err);
+    return st;
+}
+
+static enum assay_status copy_counters(struct run *to, const struct run *from,
+                                       struct error *err)
+{
+    for (size_t i = 0; i < from->n_counters; i++) {
+        struct counter copy = from->counters[i];
+        enum assay_status st;
+
+        copy.points = mem_array(copy.n_points, sizeof *copy.points);
+        if (!copy.points)
+            return error_nomem(err, copy.n_points * sizeof *copy.points,
+                               "the points of a counter");
+        if (copy.n_points)
+            memcpy(copy.points, from->counters[i].points,
+                   copy.n_points * sizeof *copy.points);
+        copy.points_capacity = copy.n_points;
+        st = run_counter_restore(to, &copy, err);
+        if (st)
+            return st;
+    }
+    return ASSAY_OK;
+}
+
+static bool is_whole(const struct run_filter *filter)
+{
+    return filter->first_iteration == 0 && filter->last_iteration == UINT64_MAX;
+}
+
+static bool has_iteration(const struct run_filter *filter, uint32_t iteration)
+{
+    return iteration >= filter->first_iteration &&
+           iteration <= filter->last_iteration;
+}
+
+static bool has_names(const struct run *run, const struct run_filter *filter,
+                      uint32_t phase, uint32_t thread)
+{
+    return (!filter->phase || strcmp(run->phases[phase], filter->phase) == 0) &&
+           (!filter->thread ||
+            strcmp(run->threads[thread].name, filter->thread) == 0);
+}
+
+/* A range of iterations is counted again from its points. What single calls
+ * lasted is not known any more: each counts as the mean of its iteration. */
+static enum assay_status recount(struct cell *to, const struct cell *from,
+                                 const struct run_filter *filter)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < from->n_points; i++) {
+        const struct point *point = &from->points[i];
+
+        if (!has_iteration(filter, point->iteration))
+            continue;
+        st = dist_add(&to->iterations, point->total_ns);
+        for (uint32_t k = 0; !st && k < point->calls; k++)
+            st = dist_add(&to->calls, point->total_ns / point->calls);
+        if (!st)
+            st = cell_add_point(to, point);
+        to->total_ns += point->total_ns;
+        to->self_ns += point->self_ns;
+    }
+    return st;
+}
+
+static enum assay_status copy_whole(struct cell *to, const struct cell *from)
+{
+    if (dist_merge(&to->calls, &from->calls) ||
+        dist_merge(&to->iterations, &from->iterations))
+        return ASSAY_NOMEM;
+    to->stride = from->stride;
+    to->total_ns = from->total_ns;
+    to->self_ns = from->self_ns;
+    for (size_t i = 0; i < from->n_points; i++) {
+        if (cell_add_point(to, &from->points[i]))
+            return ASSAY_NOMEM;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status copy_cell(struct run *to, const struct cell *from,
+                                   const struct run_filter *filter,
+                                   struct error *err)
+{
+    struct cell *cell;
+
+    if (!is_whole(filter) && from->is_outside)
+        return ASSAY_OK;
+    cell = cell_find_or_add(to, from->scope, from->phase, from->thread,
+                            from->is_outside, err);
+    if (!cell)
+        return ASSAY_NOMEM;
+    cell->bytes = from->bytes;
+    cell->peak_bytes = from->peak_bytes;
+    cell->stride = from->stride;
+    if (is_whole(filter) ? copy_whole(cell, from) : recount(cell, from, filter))
+        return error_nomem(err, from->n_points * sizeof *from->points,
+                           "part of a run");
+    return ASSAY_OK;
+}
+
+static enum assay_status copy_iterations(struct run *to, const struct run *from,
+                                         const struct run_filter *filter,
+                                         struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    to->iteration_stride = from->iteration_stride;
+    for (size_t i = 0; !st && i < from->n_iterations_kept; i++) {
+        if (has_iteration(filter, from->iterations[i].index))
+            st = run_iteration_restore(to, &from->iterations[i], err);
+    }
+    to->n_iterations =
+        is_whole(filter) ? from->n_iterations : to->n_iterations_kept;
+    return st;
+}
+
+static enum assay_status copy_chosen(struct run *to, const struct run *from,
+                                     const struct run_filter *filter,
+                                     struct error *err)
+{
+    enum assay_status st = copy_iterations(to, from, filter, err);
+
+    for (size_t i = 0; !st && i < from->n_cells; i++) {
+        const struct cell *cell = &from->cells[i];
+
+        if (has_names(from, filter, cell->phase, cell->thread))
+            st = copy_cell(to, cell, filter, err);
+    }
+    for (size_t i = 0; !st && i < from->n_kept; i++) {
+        const struct sample *sample = &from->kept[i];
+
+        if (has_names(from, filter, sample->phase, sample->thread) &&
+            (is_whole(filter) || has_iteration(filter, sample->iteration)))
+            st = run_keep(to, sample, err);
+    }
+    return st;
+}
+
+/* The names that are there, for the message about one that is not. */
+static void list_names(struct str *list, const char *name)
+{
+    (void)(list->n && str_append(list, ", "));
+    (void)str_append(list, name);
+}
+
+static enum assay_status check_filter(const struct run *run,
+                                      const struct run_filter *filter,
+                                      struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    struct str there = {0};
+    bool has_phase = !filter->phase, has_thread = !filter->thread;
+
+    for (size_t i = 0; filter->phase && i < run->n_phases; i++) {
+        has_phase |= strcmp(run->phases[i], filter->phase) == 0;
+        if (run->phases[i][0])
+            list_names(&there, run->phases[i]);
+    }
+    if (!has_phase)
+        st = error_set(err, ASSAY_NOT_FOUND, "no phase '%s'; there %s%s",
+                       filter->phase, there.n ? "are: " : "are none",
+                       str_text(&there));
+    str_clear(&there);
+    for (size_t i = 0; filter->thread && i < run->n_threads; i++) {
+        has_thread |= strcmp(run->threads[i].name, filter->thread) == 0;
+        list_names(&there, run->threads[i].name);
+    }
+    if (!has_thread)
+        st = error_set(err, ASSAY_NOT_FOUND, "no thread '%s'; there are: %s",
+                       filter->thread, str_text(&there));
+    str_release(&there);
+    if (!st && !is_whole(filter) &&
+        filter->first_iteration >= run->n_iterations)
+        st = error_set(err, ASSAY_NOT_FOUND,
+                       "no iteration %llu; the run has %llu, counted from 0",
+                       (unsigned long long)filter->first_iteration,
+                       (unsigned long long)run->n_iterations);
+    return st;
+}
+
+enum assay_status run_subset(const struct run *run,
+                             const struct run_filter *filter, struct run **out,
+                             struct error *err)
+{
+    enum assay_status st = check_filter(run, filter, err);
+    struct run *part = NULL;
+
+    *out = NULL;
+    if (!st)
+        st = run_new(&part, err);
+    if (!st)
+        st = copy_names(part, run, err);
+    if (!st)
+        st = copy_counters(part, run, err);
+    if (!st)
+        st = copy_chosen(part, run, filter, err);
+    if (st) {
+        run_free(part);
+        return st;
+    }
+    part->health = run->health;
+    part->memory = run->memory;
+    part->duration_ns = run->duration_ns;
+    part->is_sealed = true;
+    *out = part;
+    return ASSAY_OK;
+}
