@@ -70,6 +70,10 @@ const char *json_text(const struct json_reader *reader, size_t *n);
  * does not fit. */
 double json_double(const struct json_reader *reader);
 bool json_int64(const struct json_reader *reader, int64_t *value);
+/* The number just read times 10^decimals, rounded to the nearest integer from
+ * its decimal digits; false where that does not fit. json_fixed(reader, 3, &ns)
+ * turns microseconds into nanoseconds without going through a double. */
+bool json_fixed(const struct json_reader *reader, int decimals, int64_t *value);
 
 /* Passes over the value that comes next, or, after an OBJECT_BEGIN or
  * ARRAY_BEGIN just read, over the rest of that. */
@@ -94,7 +98,8 @@ struct json_writer {
     bool after_key;
 };
 
-/* The sink stays the caller's and remembers failures. */
+/* The sink stays the caller's and remembers failures. Nesting deeper than the
+ * limit above is one (EOVERFLOW). No newline is written at the end. */
 struct json_writer json_writer(struct sink *sink, int indent);
 
 void json_object_begin(struct json_writer *writer);
