@@ -74,12 +74,11 @@ void *mem_zalloc(size_t bytes)
 void *mem_array(size_t n, size_t item_size)
 {
     void *block;
+    size_t bytes;
 
-    if (is_told_to_fail())
+    if (is_told_to_fail() || !mem_mul(n, item_size, &bytes))
         return NULL;
-    if (n == 0 || item_size == 0)
-        n = item_size = 1;
-    block = calloc(n, item_size);
+    block = calloc(1, bytes ? bytes : 1);
     count_in(block);
     return block;
 }
