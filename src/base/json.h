@@ -41,7 +41,7 @@ struct json_source {
 
 struct json_limits {
     size_t max_depth; /* of nesting; 0: 512 */
-    size_t max_text;  /* bytes of one string or number; 0: 16 MiB */
+    size_t max_text;  /* bytes of a string or number as written; 0: 16 MiB */
 };
 
 struct json_reader;
@@ -62,8 +62,9 @@ enum assay_status json_next(struct json_reader *reader, enum json_token *token,
                             struct error *err);
 
 /* The text of a key or string, unescaped, as UTF-8, or of a number as it is
- * written. Has a NUL behind it and may hold NULs (\u0000). Borrowed until the
- * next json_next(). */
+ * written; "" for other tokens. Has a NUL behind it and may hold NULs (\u0000);
+ * half a surrogate pair alone is U+FFFD. Borrowed until the next json_next() or
+ * skip. n may be NULL. */
 const char *json_text(const struct json_reader *reader, size_t *n);
 
 /* The number just read. json_int64() answers false where it has a fraction or
@@ -75,13 +76,15 @@ bool json_int64(const struct json_reader *reader, int64_t *value);
  * turns microseconds into nanoseconds without going through a double. */
 bool json_fixed(const struct json_reader *reader, int decimals, int64_t *value);
 
-/* Passes over the value that comes next, or, after an OBJECT_BEGIN or
- * ARRAY_BEGIN just read, over the rest of that. */
+/* json_skip() passes over the value that comes next, after a key or in an
+ * array that has one; json_skip_rest() over the rest of the object or array
+ * that was begun last and has not ended. As strict as json_next(). */
 enum assay_status json_skip(struct json_reader *reader, struct error *err);
 enum assay_status json_skip_rest(struct json_reader *reader, struct error *err);
 
 uint64_t json_bytes_read(const struct json_reader *reader);
-/* "line 3, column 14", for messages about what was just read. */
+/* "line 3, column 14", for messages about what was just read. Columns count
+ * bytes. */
 void json_position(const struct json_reader *reader, uint64_t *line,
                    uint64_t *column);
 

@@ -1,0 +1,414 @@
+/* base/json_reader.c - the reading half of json.h: scans and grammar. */
+#include "base/decimal.h"
+#include "base/json_internal.h"
+#include "base/utf8.h"
+
+#include <endian.h>
+#include <string.h>
+
+/* Every token passes through these; as one function without calls they take a
+ * quarter less time. */
+#define HOT static inline __attribute__((always_inline))
+
+/* Gets bytes behind p, where the buffer ended inside the token; gives the new
+ * place of p, NULL after a failure. */
+static char *refill_at(struct json_reader *reader, char *p, const char *what)
+{
+    size_t done = (size_t)(p - reader->token);
+
+    if (reader->is_last) {
+        json_fail_at_end(reader, what);
+        return NULL;
+    }
+    return json_refill(reader) ? reader->token + done : NULL;
+}
+
+/* ---- scanning --------------------------------------------------------- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static char *skip_long_space(struct json_reader *reader, char *p)
+{
+    for (;;) {
+        while (is_space(*p))
+            p++;
+        if (p < reader->end || reader->is_last)
+            return p;
+        reader->token = p;
+        if (!json_refill(reader))
+            return NULL;
+        p = reader->token;
+    }
+}
+
+/* One space or none is the usual case. */
+static inline char *skip_space(struct json_reader *reader, char *p)
+{
+    p += *p == ' ';
+    return (unsigned char)*p > ' ' ? p : skip_long_space(reader, p);
+}
+
+/* The first byte at or behind p that is not a plain character of a string: a
+ * quote, a backslash, a control or beyond ASCII. Eight at a time: the lowest
+ * byte of `found` with its highest bit set is the one; what the borrows say
+ * about those above it may be wrong. */
+static char *plain_end(char *p)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+
+    for (;; p += 8) {
+        uint64_t word, quotes, slashes, found;
+
+        memcpy(&word, p, sizeof word);
+        word = le64toh(word);
+        quotes = word ^ (ones * '"');
+        slashes = word ^ (ones * '\\');
+        found =
+            ((quotes - ones) | (slashes - ones) | (word - ones * ' ') | word) &
+            highs;
+        if (found)
+            return p + __builtin_ctzll(found) / 8;
+    }
+}
+
+/* From behind the opening quote to the closing one; NULL after a failure. */
+static char *string_end(struct json_reader *reader, char *p, bool *has_escape)
+{
+    static const char what[] = "a string";
+
+    for (;;) {
+        p = plain_end(p);
+        if (*p == '"')
+            return p;
+        if (*p == '\\' && p + 1 < reader->end) {
+            *has_escape = true;
+            p += 2;
+        } else if ((unsigned char)*p >= 0x80) {
+            size_t left = (size_t)(reader->end - p);
+            size_t length = utf8_length(p, left);
+
+            if (!length && (left >= 4 || reader->is_last)) {
+                json_fail(reader, p, "the text is not UTF-8");
+                return NULL;
+            }
+            if (!length)
+                p = refill_at(reader, p, what);
+            else
+                p += length;
+        } else if (*p == '\\' || p == reader->end) {
+            p = refill_at(reader, p, what);
+        } else {
+            json_fail(reader, p, "a control character must be escaped");
+            return NULL;
+        }
+        if (!p)
+            return NULL;
+    }
+}
+
+static char *skip_digits(char *p)
+{
+    while ((unsigned char)(*p - '0') <= 9)
+        p++;
+    return p;
+}
+
+/* Where the number ends; *is_whole tells whether it may end there. */
+static char *number_end(char *p, bool *is_whole)
+{
+    char *digits;
+
+    if (*p == '-')
+        p++;
+    digits = p;
+    p = *p == '0' ? p + 1 : skip_digits(p);
+    *is_whole = p > digits;
+    if (*p == '.' && *is_whole) {
+        digits = ++p;
+        p = skip_digits(p);
+        *is_whole = p > digits;
+    }
+    if ((*p == 'e' || *p == 'E') && *is_whole) {
+        p += p[1] == '+' || p[1] == '-' ? 2 : 1;
+        digits = p;
+        p = skip_digits(p);
+        *is_whole = p > digits;
+    }
+    return p;
+}
+
+/* ---- tokens ----------------------------------------------------------- */
+
+HOT bool give(struct json_reader *reader, enum json_token kind, char *behind,
+              enum json_state state)
+{
+    reader->kind = kind;
+    reader->state = state;
+    reader->at = behind;
+    return true;
+}
+
+/* Hands out [text, end), with a NUL over the byte at its end. */
+HOT bool set_text(struct json_reader *reader, char *text, char *end)
+{
+    reader->text = text;
+    reader->n_text = (size_t)(end - text);
+    reader->cut = end;
+    reader->cut_byte = *end;
+    if (reader->n_text > reader->limits.max_text)
+        return json_fail_limit(reader, text, "a string or number is longer",
+                               reader->limits.max_text, "bytes");
+    *end = '\0';
+    return true;
+}
+
+/* The new text must not be searched for newlines: an escape may be one. */
+static bool unescape(struct json_reader *reader)
+{
+    const char *bad = NULL;
+
+    reader->place = json_place_at(reader, reader->cut);
+    reader->n_text = json_unescape(reader->text, reader->n_text, &bad);
+    if (bad)
+        return json_fail(reader, bad, "an unknown escape");
+    reader->text[reader->n_text] = '\0';
+    return true;
+}
+
+/* The opening quote is at p. */
+HOT bool read_string(struct json_reader *reader, char *p, enum json_token kind)
+{
+    bool has_escape = false;
+    char *end;
+
+    reader->token = p;
+    end = plain_end(p + 1);
+    if (*end != '"')
+        end = string_end(reader, end, &has_escape);
+    if (!end || !set_text(reader, reader->token + 1, end) ||
+        (has_escape && !unescape(reader)))
+        return false;
+    if (kind == JSON_STRING)
+        return give(reader, kind, end + 1, BEHIND_VALUE);
+    if (end[1] == ':')
+        return give(reader, kind, end + 2, AT_VALUE);
+    return give(reader, kind, end + 1, AT_COLON);
+}
+
+HOT bool read_number(struct json_reader *reader, char *p)
+{
+    bool is_whole;
+    char *end;
+
+    reader->token = p;
+    end = number_end(p, &is_whole);
+    while (end == reader->end && !reader->is_last) {
+        if (!json_refill(reader))
+            return false;
+        end = number_end(reader->token, &is_whole);
+    }
+    if (!is_whole && end == reader->end)
+        return json_fail_at_end(reader, "a number");
+    if (!is_whole)
+        return json_fail(reader, end, "a digit is wanted");
+    return set_text(reader, reader->token, end) &&
+           give(reader, JSON_NUMBER, end, BEHIND_VALUE);
+}
+
+static bool read_word(struct json_reader *reader, char *p, const char *word,
+                      enum json_token kind)
+{
+    size_t n = strlen(word);
+
+    reader->token = p;
+    if ((size_t)(reader->end - p) < n && !reader->is_last) {
+        if (!json_refill(reader))
+            return false;
+        p = reader->token;
+    }
+    if (strncmp(p, word, n) == 0)
+        return give(reader, kind, p + n, BEHIND_VALUE);
+    if (strncmp(p, word, (size_t)(reader->end - p)) == 0)
+        return json_fail_at_end(reader, "a word");
+    return json_fail(reader, p, "a value is wanted");
+}
+
+static bool open_level(struct json_reader *reader, char *p, bool is_object)
+{
+    reader->token = p;
+    if (reader->depth == reader->limits.max_depth)
+        return json_fail_limit(reader, p, "nested deeper",
+                               reader->limits.max_depth, "levels");
+    reader->levels[reader->depth++] = is_object;
+    reader->in_object = is_object;
+    if (is_object)
+        return give(reader, JSON_OBJECT_BEGIN, p + 1, AT_FIRST_KEY);
+    return give(reader, JSON_ARRAY_BEGIN, p + 1, AT_FIRST_VALUE);
+}
+
+static bool close_level(struct json_reader *reader, char *p)
+{
+    bool was_object = reader->in_object;
+
+    reader->token = p;
+    reader->depth--;
+    reader->in_object = reader->depth && reader->levels[reader->depth - 1];
+    return give(reader, was_object ? JSON_OBJECT_END : JSON_ARRAY_END, p + 1,
+                BEHIND_VALUE);
+}
+
+/* ---- grammar ---------------------------------------------------------- */
+
+HOT bool read_value(struct json_reader *reader, char *p)
+{
+    switch (*p) {
+    case '"':
+        return read_string(reader, p, JSON_STRING);
+    case '{':
+        return open_level(reader, p, true);
+    case '[':
+        return open_level(reader, p, false);
+    case 't':
+        return read_word(reader, p, "true", JSON_TRUE);
+    case 'f':
+        return read_word(reader, p, "false", JSON_FALSE);
+    case 'n':
+        return read_word(reader, p, "null", JSON_NULL);
+    }
+    if (*p == '-' || (*p >= '0' && *p <= '9'))
+        return read_number(reader, p);
+    return json_fail_wanted(reader, p, "a value is wanted");
+}
+
+HOT bool read_key(struct json_reader *reader, char *p)
+{
+    if (*p == '"')
+        return read_string(reader, p, JSON_KEY);
+    return json_fail_wanted(reader, p, "a key in double quotes is wanted");
+}
+
+static bool read_end(struct json_reader *reader, char *p)
+{
+    reader->token = p;
+    if (p < reader->end)
+        return json_fail(reader, p,
+                         "something follows the end of the JSON value");
+    return give(reader, JSON_END, p, BEHIND_VALUE);
+}
+
+HOT bool read_behind_value(struct json_reader *reader, char *p)
+{
+    if (reader->depth == 0)
+        return read_end(reader, p);
+    if (*p == ',') {
+        p = skip_space(reader, p + 1);
+        if (!p)
+            return false;
+        return reader->in_object ? read_key(reader, p) : read_value(reader, p);
+    }
+    if (*p == (reader->in_object ? '}' : ']'))
+        return close_level(reader, p);
+    return json_fail_wanted(reader, p,
+                            reader->in_object ? "a comma or } is wanted"
+                                              : "a comma or ] is wanted");
+}
+
+static bool read_behind_colon(struct json_reader *reader, char *p)
+{
+    if (*p != ':')
+        return json_fail_wanted(reader, p, "a colon is wanted");
+    p = skip_space(reader, p + 1);
+    return p && read_value(reader, p);
+}
+
+HOT bool next(struct json_reader *reader)
+{
+    char *p;
+
+    *reader->cut = reader->cut_byte;
+    p = skip_space(reader, reader->at);
+    if (!p)
+        return false;
+    switch (reader->state) {
+    case BEHIND_VALUE:
+        return read_behind_value(reader, p);
+    case AT_VALUE:
+        return read_value(reader, p);
+    case AT_COLON:
+        return read_behind_colon(reader, p);
+    case AT_FIRST_KEY:
+        return *p == '}' ? close_level(reader, p) : read_key(reader, p);
+    case AT_FIRST_VALUE:
+        return *p == ']' ? close_level(reader, p) : read_value(reader, p);
+    }
+    return false;
+}
+
+enum assay_status json_next(struct json_reader *reader, enum json_token *token,
+                            struct error *err)
+{
+    if (reader->failure.status || !next(reader))
+        return json_report(reader, err);
+    *token = reader->kind;
+    return ASSAY_OK;
+}
+
+/* Reads on until no more than `depth` levels are open. */
+static enum assay_status skip_to(struct json_reader *reader, size_t depth,
+                                 struct error *err)
+{
+    do {
+        if (reader->failure.status || !next(reader))
+            return json_report(reader, err);
+    } while (reader->depth > depth || reader->kind == JSON_KEY);
+    return ASSAY_OK;
+}
+
+enum assay_status json_skip(struct json_reader *reader, struct error *err)
+{
+    return skip_to(reader, reader->depth, err);
+}
+
+enum assay_status json_skip_rest(struct json_reader *reader, struct error *err)
+{
+    return skip_to(reader, reader->depth ? reader->depth - 1 : 0, err);
+}
+
+/* ---- what was read ---------------------------------------------------- */
+
+static bool has_text(const struct json_reader *reader)
+{
+    return reader->kind == JSON_KEY || reader->kind == JSON_STRING ||
+           reader->kind == JSON_NUMBER;
+}
+
+const char *json_text(const struct json_reader *reader, size_t *n)
+{
+    bool has = has_text(reader);
+
+    if (n)
+        *n = has ? reader->n_text : 0;
+    return has ? reader->text : "";
+}
+
+double json_double(const struct json_reader *reader)
+{
+    if (reader->kind != JSON_NUMBER)
+        return 0;
+    return decimal_double(reader->text, reader->n_text);
+}
+
+bool json_int64(const struct json_reader *reader, int64_t *value)
+{
+    return reader->kind == JSON_NUMBER &&
+           decimal_int64(reader->text, reader->n_text, value);
+}
+
+bool json_fixed(const struct json_reader *reader, int decimals, int64_t *value)
+{
+    return reader->kind == JSON_NUMBER &&
+           decimal_fixed(reader->text, reader->n_text, decimals, value);
+}
