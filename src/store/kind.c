@@ -1,0 +1,89 @@
+/* store/kind.c - what a file is that is not a run file. */
+#include "store/store_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char text_kind[] = "a text file";
+
+static const struct {
+    const char *start;
+    size_t n;
+    const char *kind;
+    const char *advice;
+} kinds[] = {
+    {"\x89PNG\r\n\x1a\n", 8, "a PNG image", ""},
+    {"\xff\xd8\xff", 3, "a JPEG image", ""},
+    {"PK\x03\x04", 4, "a zip archive (or a PyTorch checkpoint)", ""},
+    {"\x1f\x8b", 2, "compressed with gzip",
+     "; a trace of another profiler: assay import"},
+    {"\x28\xb5\x2f\xfd", 4, "compressed with zstd", "; unpack it first"},
+    {"\x7f"
+     "ELF",
+     4, "a program or a library", "; run it to get a run file from it"},
+    {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file", ""},
+    {"%PDF", 4, "a PDF document", ""},
+};
+
+static bool is_text(const unsigned char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] < 0x20 && !strchr("\t\n\r\f\x1b", bytes[i]))
+            return false;
+        if (bytes[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool is_json(const unsigned char *bytes, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && strchr(" \t\r\n", bytes[i]) && bytes[i])
+        i++;
+    return i < n && (bytes[i] == '{' || bytes[i] == '[');
+}
+
+static void recognise(const unsigned char *bytes, size_t n, const char **kind,
+                      const char **advice)
+{
+    *kind = NULL;
+    *advice = "";
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (n >= kinds[i].n && memcmp(bytes, kinds[i].start, kinds[i].n) == 0) {
+            *kind = kinds[i].kind;
+            *advice = kinds[i].advice;
+            return;
+        }
+    }
+    if (!is_text(bytes, n))
+        return;
+    *kind = text_kind;
+    if (is_json(bytes, n)) {
+        *kind = "a JSON file";
+        *advice = "; a trace of another profiler: assay import";
+    }
+}
+
+enum assay_status kind_refuse(const char *path, struct error *err)
+{
+    const char *kind, *advice;
+    unsigned char bytes[64];
+    FILE *file = fopen(path, "rbe");
+    size_t n;
+
+    if (!file)
+        return error_errno(err, errno, "cannot read %s", path);
+    n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    recognise(bytes, n, &kind, &advice);
+    if (n >= 16 && memcmp(bytes, "SQLite format 3", 16) == 0)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is damaged; was it copied to the end?", path);
+    if (!kind)
+        return error_set(err, ASSAY_BAD_INPUT, "%s is not a run file", path);
+    return error_set(err, ASSAY_BAD_INPUT, "%s is not a run file: it is %s%s",
+                     path, kind, advice);
+}

@@ -1,0 +1,201 @@
+/* store/loader.c - opening a run file and finding out whether it is one. */
+#include "store/loader_internal.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { steps_at_once = 1 << 16 };
+
+/* A b-tree made to lead back into itself would keep SQLite busy for ever; an
+ * honest file needs a few steps a byte. */
+static int spend_steps(void *context)
+{
+    struct loader *loader = context;
+
+    loader->steps_left -= steps_at_once;
+    return loader->steps_left < 0;
+}
+
+/* Nothing that stands in the file may run: no functions in its schema, no
+ * views or triggers, no extensions. */
+static enum assay_status harden(struct loader *loader, struct error *err)
+{
+    sqlite3 *handle = loader->db.handle;
+
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, STORE_MAX_TEXT);
+    sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(handle, SQLITE_LIMIT_WORKER_THREADS, 0);
+    sqlite3_busy_timeout(handle, STORE_BUSY_TIMEOUT_MS);
+    sqlite3_progress_handler(handle, steps_at_once, spend_steps, loader);
+    if (sqlite3_exec(handle,
+                     "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;",
+                     NULL, NULL, NULL))
+        return db_error(&loader->db, "reading", err);
+    return ASSAY_OK;
+}
+
+/* The only value of a statement; SQLite's code in *rc. */
+static int64_t ask(struct loader *loader, const char *sql, const char *argument,
+                   int *rc)
+{
+    sqlite3_stmt *stmt = NULL;
+    int64_t answer = 0;
+
+    *rc = sqlite3_prepare_v2(loader->db.handle, sql, -1, &stmt, NULL);
+    if (!*rc && argument)
+        *rc = sqlite3_bind_text(stmt, 1, argument, -1, SQLITE_STATIC);
+    if (!*rc)
+        *rc = sqlite3_step(stmt);
+    if (*rc == SQLITE_ROW) {
+        answer = sqlite3_column_int64(stmt, 0);
+        *rc = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return answer;
+}
+
+static enum assay_status check_header(struct loader *loader, struct error *err)
+{
+    const char *path = loader->db.path;
+    int64_t application, version;
+    int rc;
+
+    application = ask(loader, "PRAGMA application_id", NULL, &rc);
+    if (rc)
+        return rc == SQLITE_NOTADB ? kind_refuse(path, err)
+                                   : db_error(&loader->db, "reading", err);
+    if (application != STORE_APPLICATION_ID)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is not a run file: it is a SQLite database of "
+                         "another program",
+                         path);
+    version = ask(loader, "PRAGMA user_version", NULL, &rc);
+    if (rc)
+        return db_error(&loader->db, "reading", err);
+    if (version < 1)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is damaged: it has no format number", path);
+    if (version > STORE_VERSION)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "%s was written by a newer Assay (format %lld, this "
+                         "one reads up to %d); update assay",
+                         path, (long long)version, STORE_VERSION);
+    loader->version = (int)version;
+    return ASSAY_OK;
+}
+
+/* A view, a virtual table or a computed column in the place of a plain table
+ * would make SQLite run what the file says. */
+static enum assay_status check_tables(struct loader *loader, struct error *err)
+{
+    static const struct {
+        const char *name;
+        int since;
+    } tables[] = {
+        {"meta", 1},  {"fact", 1},   {"health", 1},    {"scope", 1},
+        {"phase", 1}, {"thread", 1}, {"iteration", 1}, {"stat", 1},
+        {"point", 1}, {"sample", 1}, {"counter", 2},   {"counter_point", 2},
+    };
+
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        const char *name = tables[i].name;
+        int rc;
+
+        if (tables[i].since > loader->version)
+            continue;
+        if (ask(loader,
+                "SELECT count(*) FROM sqlite_schema WHERE name = ?"
+                " AND type = 'table' AND rootpage > 0",
+                name, &rc) != 1 &&
+            !rc)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "%s is damaged: it has no table %s",
+                             loader->db.path, name);
+        if (!rc &&
+            ask(loader,
+                "SELECT count(*) FROM pragma_table_xinfo(?)"
+                " WHERE hidden <> 0",
+                name, &rc) != 0 &&
+            !rc)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "%s is damaged: table %s has computed columns",
+                             loader->db.path, name);
+        if (rc)
+            return db_error(&loader->db, "reading", err);
+    }
+    return ASSAY_OK;
+}
+
+/* One transaction for all of it: a run that is still being recorded must not
+ * change between two tables. */
+static enum assay_status read_all(struct loader *loader, struct error *err)
+{
+    enum assay_status st = harden(loader, err);
+
+    if (st)
+        return st;
+    if (sqlite3_exec(loader->db.handle, "BEGIN", NULL, NULL, NULL))
+        return db_error(&loader->db, "reading", err);
+    st = check_header(loader, err);
+    if (!st)
+        st = check_tables(loader, err);
+    if (!st)
+        st = run_new(&loader->run, err);
+    if (!st)
+        st = tables_read(loader, err);
+    return st ? st : run_seal(loader->run, err);
+}
+
+/* A program that was killed within a transaction leaves a journal that has to
+ * be played back into the file first, which needs to be written for that. */
+static int open_file(struct loader *loader, const char *path)
+{
+    int rc;
+
+    rc = sqlite3_open_v2(path, &loader->db.handle,
+                         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    if (rc)
+        return rc;
+    ask(loader, "PRAGMA schema_version", NULL, &rc);
+    if ((rc & 0xff) != SQLITE_READONLY && (rc & 0xff) != SQLITE_CANTOPEN)
+        return SQLITE_OK;
+    sqlite3_close(loader->db.handle);
+    return sqlite3_open_v2(path, &loader->db.handle,
+                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+}
+
+enum assay_status store_load(const char *path, struct run **out,
+                             struct error *err)
+{
+    struct loader loader = {.db = {.path = path}};
+    enum assay_status st = file_check_input(path, err);
+    struct stat info;
+
+    *out = NULL;
+    if (st)
+        return st;
+    if (stat(path, &info) || !S_ISREG(info.st_mode))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "cannot read %s: a run file is a regular file", path);
+    loader.steps_left = 10000000 + 100 * (int64_t)info.st_size;
+    if (open_file(&loader, path))
+        st = db_error(&loader.db, "reading", err);
+    else
+        st = read_all(&loader, err);
+    sqlite3_close(loader.db.handle);
+    if (st) {
+        run_free(loader.run);
+        return st;
+    }
+    *out = loader.run;
+    return ASSAY_OK;
+}

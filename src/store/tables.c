@@ -1,0 +1,276 @@
+/* store/tables.c - a run file's tables becoming a run. */
+#include "store/loader_internal.h"
+
+#include <string.h>
+
+/* ---- meta, facts, health ---------------------------------------------- */
+
+struct meta {
+    int64_t complete, duration_ns, iterations;
+    int64_t peak_bytes, peak_scope, peak_ns;
+};
+
+static enum assay_status read_meta(struct loader *loader, struct meta *meta,
+                                   struct error *err)
+{
+    const struct {
+        const char *key;
+        int64_t *value;
+        int64_t most;
+    } known[] = {
+        {"complete", &meta->complete, 1},
+        {"duration_ns", &meta->duration_ns, STORE_MAX_NS},
+        {"iterations", &meta->iterations, INT64_MAX},
+        {"peak_bytes", &meta->peak_bytes, INT64_MAX},
+        {"peak_scope", &meta->peak_scope, RUN_NONE - 1},
+        {"peak_ns", &meta->peak_ns, STORE_MAX_NS},
+    };
+    struct rows rows = rows_open(loader, "meta", "rowid, key, value", err);
+
+    *meta = (struct meta){.peak_bytes = RUN_UNKNOWN, .peak_scope = RUN_UNKNOWN};
+    while (rows_next(&rows)) {
+        const char *key = rows_text(&rows, 1);
+
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+            if (strcmp(key, known[i].key) == 0 &&
+                sqlite3_column_type(rows.stmt, 2) != SQLITE_NULL)
+                *known[i].value = rows_int(&rows, 2, 0, known[i].most);
+        }
+    }
+    return rows_close(&rows);
+}
+
+static enum assay_status apply_meta(struct loader *loader,
+                                    const struct meta *meta, struct error *err)
+{
+    struct run_memory *memory = run_memory(loader->run);
+
+    run_health(loader->run)->is_incomplete = !meta->complete;
+    run_iteration_count_restore(loader->run, (uint64_t)meta->iterations);
+    run_duration_set(loader->run, meta->duration_ns);
+    memory->peak_bytes = meta->peak_bytes;
+    memory->peak_ns = meta->peak_ns;
+    if (meta->peak_scope == RUN_UNKNOWN)
+        return ASSAY_OK;
+    if ((uint64_t)meta->peak_scope >= run_scope_count(loader->run))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is damaged: the memory's peak is in a scope that "
+                         "is not there",
+                         loader->db.path);
+    memory->peak_scope = (uint32_t)meta->peak_scope;
+    return ASSAY_OK;
+}
+
+static enum assay_status read_health(struct loader *loader, struct error *err)
+{
+    struct run_health *health = run_health(loader->run);
+    const struct {
+        const char *name;
+        uint64_t *count;
+    } known[] = {
+        {"lost_spans", &health->lost_spans},
+        {"unbalanced_ends", &health->unbalanced_ends},
+        {"open_at_end", &health->open_at_end},
+        {"too_deep", &health->too_deep},
+        {"warm_up", &health->warm_up},
+    };
+    struct rows rows = rows_open(loader, "health", "rowid, name, count", err);
+
+    while (rows_next(&rows)) {
+        const char *name = rows_text(&rows, 1);
+
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+            if (strcmp(name, known[i].name) == 0)
+                *known[i].count = (uint64_t)rows_int(&rows, 2, 0, INT64_MAX);
+        }
+    }
+    return rows_close(&rows);
+}
+
+static enum assay_status read_facts(struct loader *loader, struct error *err)
+{
+    struct rows rows = rows_open(loader, "fact", "rowid, key, value", err);
+
+    while (rows_next(&rows)) {
+        const char *key = rows_text(&rows, 1);
+        const char *value = rows_text(&rows, 2);
+
+        if (!rows.status)
+            rows.status = run_fact_set(loader->run, key, value, err);
+    }
+    return rows_close(&rows);
+}
+
+/* ---- names ------------------------------------------------------------ */
+
+/* Ids count up from 0 without a gap: the row that was read must get its own
+ * number back from the run. */
+static void expect_id(struct rows *rows, enum assay_status st, uint32_t id)
+{
+    if (st)
+        rows->status = st;
+    else if (rows->id != (int64_t)id)
+        rows_refuse(rows, "its number should be %u, or it is there twice", id);
+}
+
+static enum assay_status read_scopes(struct loader *loader, struct error *err)
+{
+    struct rows rows =
+        rows_open(loader, "scope", "id, parent, name, class", err);
+    struct run *run = loader->run;
+
+    while (rows_next(&rows)) {
+        const char *name = rows_text(&rows, 2);
+        const char *class_name = rows_text(&rows, 3);
+        uint32_t parent = rows_id_or_none(&rows, 1, run_scope_count(run));
+        uint32_t id = RUN_ROOT;
+        enum assay_status st;
+
+        if ((parent == RUN_NONE) != (rows.id == RUN_ROOT))
+            rows_refuse(&rows, "only scope 0 has no parent");
+        if (rows.status)
+            break;
+        if (rows.id == RUN_ROOT)
+            st = run_name_root(run, name, class_name, err);
+        else
+            st = run_scope_add(run, parent, name, class_name, &id, err);
+        expect_id(&rows, st, id);
+    }
+    return rows_close(&rows);
+}
+
+static enum assay_status read_phases(struct loader *loader, struct error *err)
+{
+    struct rows rows = rows_open(loader, "phase", "id, name", err);
+
+    while (rows_next(&rows)) {
+        const char *name = rows_text(&rows, 1);
+        enum assay_status st;
+        uint32_t id = 0;
+
+        if (rows.status)
+            break;
+        st = run_phase_add(loader->run, name, &id, err);
+        expect_id(&rows, st, id);
+    }
+    return rows_close(&rows);
+}
+
+static enum thread_kind read_kind(struct rows *rows, int column)
+{
+    static const enum thread_kind kinds[] = {
+#define KIND(name, text) name,
+        RUN_THREAD_KINDS(KIND)
+#undef KIND
+    };
+    const char *text = rows_text(rows, column);
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(text, thread_kind_text(kinds[i])) == 0)
+            return kinds[i];
+    }
+    rows_refuse(rows, "no kind of thread is called '%.40s'", text);
+    return kinds[0];
+}
+
+static enum assay_status read_threads(struct loader *loader, struct error *err)
+{
+    struct rows rows = rows_open(loader, "thread", "id, name, kind", err);
+
+    while (rows_next(&rows)) {
+        const char *name = rows_text(&rows, 1);
+        enum thread_kind kind = read_kind(&rows, 2);
+        enum assay_status st;
+        uint32_t id = 0;
+
+        if (rows.status)
+            break;
+        st = run_thread_add(loader->run, name, kind, &id, err);
+        expect_id(&rows, st, id);
+    }
+    return rows_close(&rows);
+}
+
+/* ---- iterations and samples ------------------------------------------- */
+
+static enum assay_status read_iterations(struct loader *loader,
+                                         struct error *err)
+{
+    struct rows rows = rows_open(
+        loader, "iteration", "rowid, i, thread, start_ns, duration_ns", err);
+    struct run *run = loader->run;
+
+    while (rows_next(&rows)) {
+        struct iteration iteration = {
+            .index = rows_id(&rows, 1, RUN_NONE),
+            .thread = rows_id(&rows, 2, run_thread_count(run)),
+            .start_ns = rows_int(&rows, 3, -STORE_MAX_NS, STORE_MAX_NS),
+            .duration_ns = rows_int(&rows, 4, 0, STORE_MAX_NS),
+        };
+
+        if (run_iterations_kept(run) == RUN_MAX_POINTS)
+            rows_refuse(&rows, "there are more than %d", RUN_MAX_POINTS);
+        if (!rows.status)
+            rows.status = run_iteration_restore(run, &iteration, err);
+    }
+    return rows_close(&rows);
+}
+
+static enum assay_status read_samples(struct loader *loader, struct error *err)
+{
+    const char *columns =
+        loader->version < 2
+            ? "rowid, scope, phase, thread, iteration, start_ns, duration_ns,"
+              " self_ns, bytes, NULL AS peak_bytes"
+            : "rowid, scope, phase, thread, iteration, start_ns, duration_ns,"
+              " self_ns, bytes, peak_bytes";
+    struct rows rows = rows_open(loader, "sample", columns, err);
+    struct run *run = loader->run;
+    size_t n_scopes = run_scope_count(run), n_phases = run_phase_count(run);
+    size_t n_threads = run_thread_count(run);
+
+    while (rows_next(&rows)) {
+        struct sample sample = {
+            .scope = rows_id(&rows, 1, n_scopes),
+            .phase = rows_id(&rows, 2, n_phases),
+            .thread = rows_id(&rows, 3, n_threads),
+            .iteration = rows_id_or_none(&rows, 4, RUN_NONE),
+            .start_ns = rows_int(&rows, 5, -STORE_MAX_NS, STORE_MAX_NS),
+            .duration_ns = rows_int(&rows, 6, 0, STORE_MAX_NS),
+            .self_ns = rows_int(&rows, 7, -STORE_MAX_NS, STORE_MAX_NS),
+            .bytes = rows_bytes(&rows, 8),
+            .peak_bytes = rows_bytes(&rows, 9),
+        };
+
+        if (!rows.status)
+            rows.status = run_keep(run, &sample, err);
+    }
+    return rows_close(&rows);
+}
+
+enum assay_status tables_read(struct loader *loader, struct error *err)
+{
+    enum assay_status st;
+    struct meta meta;
+
+    st = read_meta(loader, &meta, err);
+    if (!st)
+        st = read_health(loader, err);
+    if (!st)
+        st = read_facts(loader, err);
+    if (!st)
+        st = read_scopes(loader, err);
+    if (!st)
+        st = read_phases(loader, err);
+    if (!st)
+        st = read_threads(loader, err);
+    if (!st)
+        st = read_iterations(loader, err);
+    if (!st)
+        st = cells_read(loader, err);
+    if (!st)
+        st = read_samples(loader, err);
+    if (!st && loader->version >= 2)
+        st = counters_read(loader, err);
+    return st ? st : apply_meta(loader, &meta, err);
+}

@@ -1,0 +1,115 @@
+/* store/writer_internal.h - a run file while it is being written.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef STORE_WRITER_INTERNAL_H
+#define STORE_WRITER_INTERNAL_H
+
+#include "store/store_internal.h"
+
+/* One list gives the statements of a writer and their texts. */
+#define STORE_STATEMENTS(X)                                                    \
+    X(PUT_META, "INSERT INTO meta(key, value) VALUES(?1, ?2)"                  \
+                " ON CONFLICT(key) DO UPDATE SET value = ?2")                  \
+    X(PUT_FACT, "INSERT INTO fact(key, value) VALUES(?1, ?2)"                  \
+                " ON CONFLICT(key) DO UPDATE SET value = ?2")                  \
+    X(PUT_HEALTH, "INSERT INTO health(name, count) VALUES(?1, ?2)"             \
+                  " ON CONFLICT(name) DO UPDATE SET count = ?2")               \
+    X(PUT_SCOPE, "INSERT OR REPLACE INTO scope VALUES(?,?,?,?,?)")             \
+    X(PUT_PHASE, "INSERT OR REPLACE INTO phase VALUES(?,?)")                   \
+    X(PUT_THREAD, "INSERT OR REPLACE INTO thread VALUES(?,?,?)")               \
+    X(PUT_ITERATION, "INSERT INTO iteration VALUES(?,?,?,?)")                  \
+    X(PUT_STAT, "INSERT OR REPLACE INTO stat"                                  \
+                " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")        \
+    X(PUT_COUNTER, "INSERT OR REPLACE INTO counter"                            \
+                   " VALUES(?,?,?,?,?,?,?,?,?)")                               \
+    X(PUT_COUNTER_POINT, "INSERT INTO counter_point VALUES(?,?,?)")            \
+    X(CUT_ITERATIONS, "DELETE FROM iteration WHERE i >= ?")                    \
+    X(CUT_POINTS, "DELETE FROM point WHERE stat = ?")                          \
+    X(CUT_COUNTER_POINTS, "DELETE FROM counter_point WHERE counter = ?")       \
+    X(CUT_SAMPLES, "DELETE FROM sample WHERE rowid > ?")
+
+enum statement {
+#define STORE_STATEMENT_ENUM(name, sql) name,
+    STORE_STATEMENTS(STORE_STATEMENT_ENUM) N_STATEMENTS
+#undef STORE_STATEMENT_ENUM
+};
+
+/* Rows go in by the dozen: SQLite takes them twice as fast so. */
+enum { BULK_ROWS = 50 };
+
+struct bulk {
+    const char *table;
+    int n_columns;
+    sqlite3_stmt *many, *one;
+};
+
+/* Where the rows of a bulk insert come from. bind() puts item i into the
+ * parameters from `at` on and returns SQLite's answer. */
+struct bulk_source {
+    const void *items;
+    int64_t owner;
+    int (*bind)(sqlite3_stmt *stmt, int at, const struct bulk_source *source,
+                size_t i);
+};
+
+/* How much of a cell, or of a counter, the file holds. */
+struct written {
+    uint64_t calls, iterations;
+    size_t n_points;
+    uint32_t stride;
+};
+
+struct store_writer {
+    struct db db;
+    char *path;         /* as the user wrote it */
+    char *final, *part; /* absolute: the program may change its folder */
+    sqlite3_stmt *statements[N_STATEMENTS];
+    struct bulk samples, points;
+    bool is_in_transaction;
+    bool has_content;   /* a checkpoint went through */
+    bool is_to_rewrite; /* one did not, and took what it wrote with it */
+
+    int64_t n_appended;  /* samples for good; the kept ones lie behind them */
+    int64_t n_committed; /* of those, the ones that nothing can undo */
+    uint64_t n_lost;     /* went with a transaction that failed */
+
+    size_t n_scopes, n_phases, n_iterations, n_kept;
+    uint32_t last_iteration;
+    uint64_t kept_hash;
+    struct written *cells;
+    size_t n_cells, cells_capacity;
+    struct written *counters;
+    size_t n_counters, counters_capacity;
+};
+
+enum assay_status writer_begin(struct store_writer *writer, struct error *err);
+enum assay_status writer_commit(struct store_writer *writer, struct error *err);
+/* Undoes what was begun; the next checkpoint writes everything again. */
+void writer_roll_back(struct store_writer *writer);
+
+/* Starts a row of a statement, to be ended by row_write(). */
+enum assay_status writer_put(struct store_writer *writer, enum statement which,
+                             struct row *row, struct error *err);
+/* Runs a statement that deletes, with its one parameter. */
+enum assay_status writer_cut(struct store_writer *writer, enum statement which,
+                             int64_t key, struct error *err);
+
+enum assay_status bulk_insert(struct store_writer *writer, struct bulk *bulk,
+                              const struct bulk_source *source, size_t first,
+                              size_t end, struct error *err);
+void bulk_release(struct bulk *bulk);
+int bulk_bind_sample(sqlite3_stmt *stmt, int at,
+                     const struct bulk_source *source, size_t i);
+
+/* Writes all that changed, inside a transaction. */
+enum assay_status checkpoint_write(struct store_writer *writer,
+                                   const struct run *run, bool is_complete,
+                                   struct error *err);
+
+/* Its parts in cells_out.c. */
+enum assay_status cells_write(struct store_writer *writer,
+                              const struct run *run, struct error *err);
+enum assay_status counters_write(struct store_writer *writer,
+                                 const struct run *run, struct error *err);
+
+#endif

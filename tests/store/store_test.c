@@ -1,0 +1,204 @@
+/* tests/store/store_test.c - runs into files and back. */
+#include "runs.h"
+
+#include "base/mem.h"
+#include "store/store.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static struct run *sealed_run(uint32_t n_iterations)
+{
+    struct run *run = rich_run(n_iterations);
+    struct error err = {0};
+
+    OK(run_seal(run, &err));
+    return run;
+}
+
+/* Loads the file and compares it with the run. */
+static void check_file(const char *path, const struct run *run)
+{
+    struct error err = {0};
+    struct run *loaded;
+
+    OK(store_load(path, &loaded, &err));
+    check_same_run(run, loaded);
+    run_free(loaded);
+}
+
+static void check_round_trip(uint32_t n_iterations)
+{
+    struct run *run = sealed_run(n_iterations);
+    const char *path = test_path("trip.assay");
+    struct error err = {0};
+
+    OK(store_save(run, path, &err));
+    check_file(path, run);
+    run_free(run);
+}
+
+TEST(a_saved_run_loads_with_every_field_as_it_was)
+{
+    check_round_trip(7);
+}
+
+TEST(a_thinned_run_loads_with_every_field_as_it_was)
+{
+    check_round_trip(5000);
+}
+
+TEST(an_empty_run_loads_as_an_empty_run)
+{
+    struct error err = {0};
+    struct run *run;
+
+    OK(run_new(&run, &err));
+    OK(run_seal(run, &err));
+    OK(store_save(run, test_path("empty.assay"), &err));
+    check_file(test_path("empty.assay"), run);
+    run_free(run);
+}
+
+TEST(saving_again_replaces_the_file)
+{
+    struct run *first = sealed_run(3), *second = sealed_run(9);
+    const char *path = test_path("again.assay");
+    struct error err = {0};
+
+    OK(store_save(first, path, &err));
+    OK(store_save(second, path, &err));
+    check_file(path, second);
+    run_free(first);
+    run_free(second);
+}
+
+TEST(an_incomplete_run_stays_incomplete_when_saved)
+{
+    struct run *run = sealed_run(3);
+    struct error err = {0};
+
+    run_health(run)->is_incomplete = true;
+    OK(store_save(run, test_path("half.assay"), &err));
+    check_file(test_path("half.assay"), run);
+    run_free(run);
+}
+
+/* ---- the writer ------------------------------------------------------- */
+
+TEST(a_recording_is_a_part_until_it_is_finished)
+{
+    struct run *run = rich_run(20);
+    struct store_writer *writer;
+    struct error err = {0};
+    struct run *loaded;
+
+    OK(store_open(test_path("live.assay"), &writer, &err));
+    CHECK(exists(test_path("live.assay.part")));
+    OK(store_checkpoint(writer, run, &err));
+    CHECK(!exists(test_path("live.assay")));
+    OK(store_load(test_path("live.assay.part"), &loaded, &err));
+    CHECK(run_health_of(loaded)->is_incomplete);
+    CHECK_INT(run_scope_count(loaded), run_scope_count(run));
+    run_free(loaded);
+
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    CHECK(!exists(test_path("live.assay.part")));
+    check_file(test_path("live.assay"), run);
+    run_free(run);
+}
+
+/* Checkpoints write only what changed; the file must not show how many there
+ * were, also where the points were thinned between two. */
+TEST(many_checkpoints_leave_the_same_file_as_one)
+{
+    struct run *run = rich_run(0);
+    struct store_writer *writer;
+    struct error err = {0};
+    uint32_t id;
+
+    OK(store_open(test_path("steps.assay"), &writer, &err));
+    for (uint32_t i = 0; i < 9000; i += 450) {
+        count_iterations(run, i, 450);
+        if (i == 1800)
+            OK(run_scope_add(run, 2, "late", NULL, &id, &err));
+        if (i == 2250)
+            run_forget_kept(run);
+        OK(store_checkpoint(writer, run, &err));
+    }
+    OK(run_thread_rename(run, 1, "renamed", &err));
+    OK(run_name_root(run, "other", NULL, &err));
+    OK(run_fact_set(run, "machine.cpu", "another", &err));
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    check_file(test_path("steps.assay"), run);
+    run_free(run);
+}
+
+TEST(appended_samples_stay_while_the_kept_ones_change)
+{
+    struct sample samples[130];
+    struct run *run = named_run(), *loaded;
+    struct store_writer *writer;
+    struct error err = {0};
+    struct sample kept;
+
+    for (uint32_t i = 0; i < 130; i++)
+        samples[i] = sample_at(1, i, i);
+    OK(store_open(test_path("all.assay"), &writer, &err));
+    OK(store_append(writer, samples, 60, &err));
+    kept = sample_at(2, 1000, 7);
+    OK(run_keep(run, &kept, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(store_append(writer, samples + 60, 70, &err));
+    run_forget_kept(run);
+    kept = sample_at(2, 2000, 8);
+    OK(run_keep(run, &kept, &err));
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+
+    OK(store_load(test_path("all.assay"), &loaded, &err));
+    CHECK_INT(run_kept_count(loaded), 131);
+    for (size_t i = 0; i < 130; i++)
+        check_same_sample(run_kept(loaded, i), &samples[i]);
+    check_same_sample(run_kept(loaded, 130), &kept);
+    run_free(loaded);
+    run_free(run);
+}
+
+TEST(an_abandoned_recording_leaves_nothing)
+{
+    struct store_writer *writer;
+    struct error err = {0};
+
+    OK(store_open(test_path("gone.assay"), &writer, &err));
+    store_abandon(writer);
+    CHECK(!exists(test_path("gone.assay.part")));
+    CHECK(!exists(test_path("gone.assay")));
+    store_abandon(NULL);
+}
+
+TEST(a_bad_place_is_told_when_the_file_is_opened)
+{
+    struct store_writer *writer;
+    struct error err = {0};
+
+    CHECK_INT(store_open(test_path("no/such/run.assay"), &writer, &err),
+              ASSAY_NOT_FOUND);
+    CHECK(writer == NULL);
+    CHECK_HAS(err.text, "no/such/run.assay");
+    err = (struct error){0};
+    CHECK_INT(store_open("/tmp", &writer, &err), ASSAY_IO);
+    CHECK_HAS(err.text, "not a regular file");
+    err = (struct error){0};
+    CHECK_INT(store_open("", &writer, &err), ASSAY_IO);
+}
