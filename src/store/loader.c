@@ -2,9 +2,8 @@
 #include "store/loader_internal.h"
 
 #include "base/file.h"
-#include "base/mem.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -63,6 +62,23 @@ static int64_t ask(struct loader *loader, const char *sql, const char *argument,
     return answer;
 }
 
+static enum assay_status check_size(struct loader *loader, struct error *err)
+{
+    int64_t page_size;
+    struct stat info;
+    int rc;
+
+    page_size = ask(loader, "PRAGMA page_size", NULL, &rc);
+    if (rc)
+        return db_error(&loader->db, "reading", err);
+    if (stat(loader->db.path, &info) || page_size <= 0 ||
+        info.st_size % page_size != 0)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is cut off; was it copied to the end?",
+                         loader->db.path);
+    return ASSAY_OK;
+}
+
 static enum assay_status check_header(struct loader *loader, struct error *err)
 {
     const char *path = loader->db.path;
@@ -90,7 +106,7 @@ static enum assay_status check_header(struct loader *loader, struct error *err)
                          "one reads up to %d); update assay",
                          path, (long long)version, STORE_VERSION);
     loader->version = (int)version;
-    return ASSAY_OK;
+    return check_size(loader, err);
 }
 
 /* A view, a virtual table or a computed column in the place of a plain table
@@ -155,22 +171,62 @@ static enum assay_status read_all(struct loader *loader, struct error *err)
     return st ? st : run_seal(loader->run, err);
 }
 
+/* A journal may name a further file, which SQLite deletes once it has played
+ * the journal back. Ours never do; one that does is somebody's trap. */
+static bool is_trap(const char *journal)
+{
+    static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9,
+                                         0x20, 0xa1, 0x63, 0xd7};
+    unsigned char tail[sizeof mark];
+    FILE *file = fopen(journal, "rbe");
+    bool is_marked;
+
+    if (!file)
+        return false;
+    is_marked = fseek(file, -(long)sizeof tail, SEEK_END) == 0 &&
+                fread(tail, sizeof tail, 1, file) == 1 &&
+                memcmp(tail, mark, sizeof mark) == 0;
+    fclose(file);
+    return is_marked;
+}
+
+static enum assay_status check_journal(const char *path, struct error *err)
+{
+    struct str journal = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (str_printf(&journal, "%s-journal", path))
+        st = error_nomem(err, strlen(path), "a file name");
+    else if (is_trap(journal.text))
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s has a journal that is not its own; remove %s", path,
+                       journal.text);
+    str_release(&journal);
+    return st;
+}
+
 /* A program that was killed within a transaction leaves a journal that has to
  * be played back into the file first, which needs to be written for that. */
-static int open_file(struct loader *loader, const char *path)
+static enum assay_status open_file(struct loader *loader, struct error *err)
 {
+    const char *path = loader->db.path;
+    enum assay_status st;
     int rc;
 
-    rc = sqlite3_open_v2(path, &loader->db.handle,
-                         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
-    if (rc)
-        return rc;
+    if (sqlite3_open_v2(path, &loader->db.handle,
+                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
+        return db_error(&loader->db, "reading", err);
     ask(loader, "PRAGMA schema_version", NULL, &rc);
     if ((rc & 0xff) != SQLITE_READONLY && (rc & 0xff) != SQLITE_CANTOPEN)
-        return SQLITE_OK;
+        return ASSAY_OK;
     sqlite3_close(loader->db.handle);
-    return sqlite3_open_v2(path, &loader->db.handle,
-                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    loader->db.handle = NULL;
+    st = check_journal(path, err);
+    if (!st &&
+        sqlite3_open_v2(path, &loader->db.handle,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL))
+        st = db_error(&loader->db, "reading", err);
+    return st;
 }
 
 enum assay_status store_load(const char *path, struct run **out,
@@ -187,9 +243,8 @@ enum assay_status store_load(const char *path, struct run **out,
         return error_set(err, ASSAY_BAD_INPUT,
                          "cannot read %s: a run file is a regular file", path);
     loader.steps_left = 10000000 + 100 * (int64_t)info.st_size;
-    if (open_file(&loader, path))
-        st = db_error(&loader.db, "reading", err);
-    else
+    st = open_file(&loader, err);
+    if (!st)
         st = read_all(&loader, err);
     sqlite3_close(loader.db.handle);
     if (st) {

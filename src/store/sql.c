@@ -2,8 +2,6 @@
 #include "store/store_internal.h"
 
 #include <errno.h>
-#include <math.h>
-#include <string.h>
 
 static enum assay_status system_error(const struct db *db, const char *doing,
                                       struct error *err)
@@ -15,6 +13,19 @@ static enum assay_status system_error(const struct db *db, const char *doing,
                            db->path);
     return error_set(err, ASSAY_IO, "%s %s: %s", doing, db->path,
                      sqlite3_errmsg(db->handle));
+}
+
+static enum assay_status readonly_error(const struct db *db, const char *doing,
+                                        struct error *err)
+{
+    if (sqlite3_extended_errcode(db->handle) == SQLITE_READONLY_DBMOVED)
+        return error_set(err, ASSAY_IO,
+                         "%s %s: its file was moved or removed meanwhile",
+                         doing, db->path);
+    return error_set(err, ASSAY_IO,
+                     "%s %s: its journal has to be played back first, which "
+                     "needs both to be writable; copy both and try there",
+                     doing, db->path);
 }
 
 enum assay_status db_error(const struct db *db, const char *doing,
@@ -35,6 +46,8 @@ enum assay_status db_error(const struct db *db, const char *doing,
                          "%s %s: another program holds it; try again when it "
                          "is done",
                          doing, db->path);
+    case SQLITE_READONLY:
+        return readonly_error(db, doing, err);
     case SQLITE_TOOBIG:
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s %s: a text in it is longer than %d MiB", doing,
@@ -50,6 +63,14 @@ enum assay_status db_error(const struct db *db, const char *doing,
     default:
         return system_error(db, doing, err);
     }
+}
+
+enum assay_status db_execute(const struct db *db, const char *sql,
+                             struct error *err)
+{
+    if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL))
+        return db_error(db, "writing", err);
+    return ASSAY_OK;
 }
 
 struct row row_start(sqlite3_stmt *stmt)

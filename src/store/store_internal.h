@@ -38,6 +38,10 @@ struct db {
 enum assay_status db_error(const struct db *db, const char *doing,
                            struct error *err);
 
+/* Statements that answer nothing. */
+enum assay_status db_execute(const struct db *db, const char *sql,
+                             struct error *err);
+
 /* ---- one row going out ------------------------------------------------ */
 
 /* Collects the values of a row in order and the first failure among them. */

@@ -61,8 +61,8 @@ struct written {
 
 struct store_writer {
     struct db db;
-    char *path;         /* as the user wrote it */
-    char *final, *part; /* absolute: the program may change its folder */
+    char *path;                   /* as the user wrote it */
+    char *final, *part, *journal; /* absolute: programs change folders */
     sqlite3_stmt *statements[N_STATEMENTS];
     struct bulk samples, points;
     bool is_in_transaction;
@@ -82,10 +82,15 @@ struct store_writer {
     size_t n_counters, counters_capacity;
 };
 
-enum assay_status writer_begin(struct store_writer *writer, struct error *err);
-enum assay_status writer_commit(struct store_writer *writer, struct error *err);
-/* Undoes what was begun; the next checkpoint writes everything again. */
-void writer_roll_back(struct store_writer *writer);
+/* part.c: makes the file path + suffix, beside the one it will become. */
+enum assay_status writer_open(const char *path, const char *suffix,
+                              const char *journal_mode,
+                              struct store_writer **out, struct error *err);
+/* Syncs the file and gives it its name. */
+enum assay_status writer_settle(struct store_writer *writer, struct error *err);
+/* Both end the writer's life: the file stays, or goes too. */
+void writer_free(struct store_writer *writer);
+void writer_discard(struct store_writer *writer);
 
 /* Starts a row of a statement, to be ended by row_write(). */
 enum assay_status writer_put(struct store_writer *writer, enum statement which,

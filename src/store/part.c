@@ -1,0 +1,230 @@
+/* store/part.c - the file of a run that is being written: how it comes into
+ * being, how it gets its name.
+ *
+ * While a program is measured the file has a rollback journal and is never
+ * synced: a program that is killed leaves the last checkpoint, because the
+ * kernel still has all that was written. Only a finished file is synced. */
+#include "store/writer_internal.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- opening ---------------------------------------------------------- */
+
+static enum assay_status name_with(const char *name, const char *suffix,
+                                   char **out, struct error *err)
+{
+    struct str text = {0};
+
+    if (str_printf(&text, "%s%s", name, suffix)) {
+        str_release(&text);
+        return error_nomem(err, strlen(name), "a file name");
+    }
+    *out = text.text;
+    return ASSAY_OK;
+}
+
+static enum assay_status absolute_path(const char *path, char **out,
+                                       struct error *err)
+{
+    char folder[PATH_MAX];
+    enum assay_status st;
+    char *prefix;
+
+    if (path[0] == '/')
+        return name_with(path, "", out, err);
+    if (!getcwd(folder, sizeof folder))
+        return error_errno(err, errno, "cannot write %s", path);
+    st = name_with(folder, "/", &prefix, err);
+    if (st)
+        return st;
+    st = name_with(prefix, path, out, err);
+    mem_free(prefix);
+    return st;
+}
+
+static enum assay_status name_files(struct store_writer *writer,
+                                    const char *path, const char *suffix,
+                                    struct error *err)
+{
+    enum assay_status st;
+
+    st = name_with(path, "", &writer->path, err);
+    if (st)
+        return st;
+    writer->db.path = writer->path;
+    st = absolute_path(path, &writer->final, err);
+    if (!st)
+        st = name_with(writer->final, suffix, &writer->part, err);
+    if (!st)
+        st = name_with(writer->part, "-journal", &writer->journal, err);
+    return st;
+}
+
+/* A journal that outlived its file would be taken for the next one's. */
+static void remove_part(const struct store_writer *writer)
+{
+    unlink(writer->part);
+    unlink(writer->journal);
+}
+
+static enum assay_status create_part(struct store_writer *writer,
+                                     struct error *err)
+{
+    size_t n = strlen(writer->path);
+    struct stat info;
+    int fd;
+
+    if (n == 0 || writer->path[n - 1] == '/')
+        return error_set(err, ASSAY_IO,
+                         "cannot write '%s': it does not name a file",
+                         writer->path);
+    if (stat(writer->final, &info) == 0 && !S_ISREG(info.st_mode))
+        return error_set(err, ASSAY_IO,
+                         "%s is not a regular file; name another output",
+                         writer->path);
+    remove_part(writer);
+    fd = open(writer->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot write %s", writer->path);
+    close(fd);
+    return ASSAY_OK;
+}
+
+static enum assay_status open_database(struct store_writer *writer,
+                                       const char *journal_mode,
+                                       struct error *err)
+{
+    struct db *db = &writer->db;
+    struct str sql = {0};
+    enum assay_status st;
+
+    if (sqlite3_open_v2(writer->part, &db->handle,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL))
+        return db_error(db, "writing", err);
+    sqlite3_busy_timeout(db->handle, STORE_BUSY_TIMEOUT_MS);
+    sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, STORE_MAX_TEXT);
+    if (str_printf(&sql,
+                   "PRAGMA page_size=4096; PRAGMA auto_vacuum=NONE;"
+                   "PRAGMA journal_mode=%s; PRAGMA synchronous=OFF;"
+                   "PRAGMA secure_delete=OFF; PRAGMA cache_size=-%d;"
+                   "PRAGMA temp_store=MEMORY; BEGIN;"
+                   "PRAGMA application_id=%d; PRAGMA user_version=%d;"
+                   "%s INSERT INTO meta VALUES('complete', 0),"
+                   "('writer', 'assay %s'); COMMIT;",
+                   journal_mode, STORE_CACHE_KIB, STORE_APPLICATION_ID,
+                   STORE_VERSION, store_schema, ASSAY_VERSION))
+        st = error_nomem(err, strlen(store_schema), "a statement");
+    else
+        st = db_execute(db, sql.text, err);
+    str_release(&sql);
+    return st;
+}
+
+static void writer_close(struct store_writer *writer)
+{
+    for (size_t i = 0; i < N_STATEMENTS; i++) {
+        sqlite3_finalize(writer->statements[i]);
+        writer->statements[i] = NULL;
+    }
+    bulk_release(&writer->samples);
+    bulk_release(&writer->points);
+    sqlite3_close(writer->db.handle);
+    writer->db.handle = NULL;
+}
+
+void writer_free(struct store_writer *writer)
+{
+    writer_close(writer);
+    mem_free(writer->path);
+    mem_free(writer->final);
+    mem_free(writer->part);
+    mem_free(writer->journal);
+    mem_free(writer->cells);
+    mem_free(writer->counters);
+    mem_free(writer);
+}
+
+enum assay_status writer_open(const char *path, const char *suffix,
+                              const char *journal_mode,
+                              struct store_writer **out, struct error *err)
+{
+    struct store_writer *writer = mem_zalloc(sizeof *writer);
+    enum assay_status st;
+
+    *out = NULL;
+    if (!writer)
+        return error_nomem(err, sizeof *writer, "a run file");
+    writer->samples = (struct bulk){.table = "sample", .n_columns = 9};
+    writer->points = (struct bulk){.table = "point", .n_columns = 5};
+    st = name_files(writer, path, suffix, err);
+    if (!st)
+        st = create_part(writer, err);
+    if (st) {
+        writer_free(writer);
+        return st;
+    }
+    st = open_database(writer, journal_mode, err);
+    if (st) {
+        writer_discard(writer);
+        return st;
+    }
+    *out = writer;
+    return ASSAY_OK;
+}
+
+void writer_discard(struct store_writer *writer)
+{
+    writer_close(writer);
+    remove_part(writer);
+    writer_free(writer);
+}
+
+/* ---- finishing -------------------------------------------------------- */
+
+static enum assay_status sync_path(const struct store_writer *writer,
+                                   const char *path, int flags,
+                                   struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    int fd = open(path, flags | O_CLOEXEC);
+
+    if (fd < 0)
+        return error_errno(err, errno, "writing %s", writer->path);
+    /* EINVAL: a file system that has no notion of it. */
+    if (fsync(fd) && errno != EINVAL)
+        st = error_errno(err, errno, "writing %s", writer->path);
+    close(fd);
+    return st;
+}
+
+static enum assay_status sync_folder(struct store_writer *writer,
+                                     struct error *err)
+{
+    char *slash = strrchr(writer->final, '/');
+    enum assay_status st;
+
+    *slash = '\0';
+    st = sync_path(writer, writer->final[0] ? writer->final : "/",
+                   O_RDONLY | O_DIRECTORY, err);
+    *slash = '/';
+    return st;
+}
+
+enum assay_status writer_settle(struct store_writer *writer, struct error *err)
+{
+    enum assay_status st;
+
+    writer_close(writer);
+    st = sync_path(writer, writer->part, O_RDWR, err);
+    if (!st && rename(writer->part, writer->final))
+        st = error_errno(err, errno, "cannot write %s", writer->path);
+    return st ? st : sync_folder(writer, err);
+}
