@@ -1,8 +1,97 @@
-/* cli/main.c - the program: finds the command and runs it. */
-#include <stdio.h>
+/* cli/main.c - the program: finds the command, reads its options, runs it. */
+#include "cli/messages.h"
 
-int main(void)
+#include "base/mem.h"
+#include "cli/help.h"
+#include "cli/result.h"
+
+#include <string.h>
+
+static enum assay_status show_help(const struct command *command,
+                                   struct error *err)
 {
-    printf("assay %s\n", ASSAY_VERSION);
-    return 0;
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    if (st)
+        return st;
+    st = help_command(command, result.sink, &result.term, err);
+    return result_close(&result, st, err);
+}
+
+static enum assay_status check_operands(const struct command *command,
+                                        const struct words *operands,
+                                        struct error *err)
+{
+    const struct operand_rule *rule = &command->operands;
+
+    if (operands->n > rule->max)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "'%s' is one word too many; usage: assay %s %s",
+                         operands->items[rule->max], command->name,
+                         command->usage[0]);
+    if (operands->n < rule->min)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s is wanted; usage: assay %s %s", rule->missing,
+                         command->name, command->usage[0]);
+    return ASSAY_OK;
+}
+
+static enum assay_status run_command(const struct command *command,
+                                     const char *const *words, size_t n_words,
+                                     struct error *err)
+{
+    struct arguments arguments = {0};
+    void *settings = mem_zalloc(command->settings_bytes);
+    enum assay_status st;
+
+    if (!settings)
+        return error_nomem(err, command->settings_bytes, "the settings");
+    if (command->defaults)
+        memcpy(settings, command->defaults, command->settings_bytes);
+    arguments.settings = settings;
+    st = options_parse(command->options, words, n_words, &arguments, err);
+    if (!st && arguments.wants_help) {
+        st = show_help(command, err);
+    } else if (!st) {
+        st = check_operands(command, &arguments.operands, err);
+        if (!st)
+            st = command->run(&arguments, err);
+    }
+    arguments_release(&arguments);
+    mem_free(settings);
+    return st;
+}
+
+/* `assay --help` and `assay --version` are commands too. */
+static const char *command_word(const char *word)
+{
+    static const struct {
+        const char *word, *name;
+    } others[] = {
+        {"--help", "help"},
+        {"-h", "help"},
+        {"--version", "version"},
+        {"-V", "version"},
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(others[i].word, word) == 0)
+            return others[i].name;
+    }
+    return word;
+}
+
+int main(int argc, char **argv)
+{
+    const char *const *words = (const char *const *)argv;
+    const char *name = argc > 1 ? command_word(argv[1]) : "help";
+    size_t n_words = argc > 2 ? (size_t)argc - 2 : 0;
+    const struct command *command = NULL;
+    struct error err = {0};
+    enum assay_status st = command_find(name, &command, &err);
+
+    if (!st)
+        st = run_command(command, words + 2, n_words, &err);
+    return st ? message_failure(command, st, &err) : 0;
 }

@@ -1,0 +1,27 @@
+/* cli/nearest.h - the word that was probably meant.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_NEAREST_H
+#define CLI_NEAREST_H
+
+#include <stddef.h>
+
+/* The best candidate so far. */
+struct nearest {
+    const char *word;      /* what was typed */
+    const char *candidate; /* NULL while nothing is near */
+    size_t distance;
+};
+
+struct nearest nearest_to(const char *word);
+
+/* Keeps the candidate where it is nearer than all before it, and near enough
+ * to be worth a question. The text is borrowed. */
+void nearest_offer(struct nearest *nearest, const char *candidate);
+
+/* Single letters put in, left out or exchanged, and neighbours swapped, that
+ * lead from one word to the other (the restricted Damerau-Levenshtein
+ * distance). Words longer than 63 bytes are far from everything. */
+size_t word_distance(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,422 @@
+/* cli/options.c - see options.h. */
+#include "cli/options.h"
+
+#include "cli/nearest.h"
+#include "cli/values.h"
+
+#include <string.h>
+
+/* A command line while it is read. */
+struct reader {
+    const struct option *options;
+    const char *const *words;
+    size_t n_words, next;
+    struct arguments *out;
+    struct error *err;
+};
+
+void arguments_release(struct arguments *arguments)
+{
+    arena_release(&arguments->arena);
+    *arguments = (struct arguments){0};
+}
+
+bool option_has_value(const struct option *option)
+{
+    if (option->kind == OPTION_MODE)
+        return option->choices != NULL;
+    return option->kind > OPTION_MODE;
+}
+
+bool option_needs_value(const struct option *option)
+{
+    return option_has_value(option) && option->kind != OPTION_MODE &&
+           !option->implied;
+}
+
+size_t option_field_size(enum option_kind kind)
+{
+    switch (kind) {
+    case OPTION_END:
+    case OPTION_SECTION:
+        return 0;
+    case OPTION_FLAG:
+        return sizeof(bool);
+    case OPTION_MODE:
+    case OPTION_CHOICE:
+        return sizeof(int);
+    case OPTION_TEXT:
+    case OPTION_FILE:
+        return sizeof(const char *);
+    case OPTION_INTEGER:
+        return sizeof(int64_t);
+    case OPTION_SIZE:
+        return sizeof(uint64_t);
+    case OPTION_NUMBER:
+    case OPTION_PERCENT:
+        return sizeof(double);
+    case OPTION_RANGE:
+        return sizeof(struct range);
+    case OPTION_LIST:
+    case OPTION_FILES:
+        return sizeof(struct words);
+    }
+    return 0;
+}
+
+/* ---- values ----------------------------------------------------------- */
+
+static enum assay_status words_add(struct reader *reader, struct words *words,
+                                   const char *word)
+{
+    size_t bytes = reader->n_words * sizeof *words->items;
+
+    /* No list can hold more than the whole command line. */
+    if (!words->items) {
+        words->items = arena_alloc(&reader->out->arena, bytes);
+        if (!words->items)
+            return error_nomem(reader->err, bytes, "the command line");
+    }
+    words->items[words->n++] = word;
+    return ASSAY_OK;
+}
+
+static enum assay_status find_choice(const struct option *option,
+                                     const char *text, int *index,
+                                     struct error *err)
+{
+    struct nearest nearest = nearest_to(text);
+    struct str all = {0};
+    enum assay_status st;
+
+    for (int i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], text) == 0) {
+            *index = i;
+            return ASSAY_OK;
+        }
+        nearest_offer(&nearest, option->choices[i]);
+    }
+    if (nearest.candidate)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "there is no '%s'; did you mean '%s'?", text,
+                         nearest.candidate);
+    for (int i = 0; option->choices[i]; i++)
+        (void)!str_printf(&all, "%s%s", i ? ", " : "", option->choices[i]);
+    st = error_set(err, ASSAY_BAD_USAGE, "there is no '%s', only %s", text,
+                   str_text(&all));
+    str_release(&all);
+    return st;
+}
+
+static enum assay_status check_bounds(const struct option *option,
+                                      const char *text, double value,
+                                      struct error *err)
+{
+    bool is_share = option->kind == OPTION_PERCENT;
+    double scale = is_share ? 100 : 1;
+    const char *unit = is_share ? "%" : "";
+
+    if (option->min == 0 && option->max == 0)
+        return ASSAY_OK;
+    if (value < option->min)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s is too small; it must be at least %.15g%s", text,
+                         option->min * scale, unit);
+    if (value > option->max)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s is too large; it must be at most %.15g%s", text,
+                         option->max * scale, unit);
+    return ASSAY_OK;
+}
+
+/* Options with OPTION_MODE that share a field exclude each other. */
+static enum assay_status check_modes(const struct reader *reader,
+                                     const struct option *option)
+{
+    if (option->kind != OPTION_MODE)
+        return ASSAY_OK;
+    for (size_t i = 0; reader->options[i].kind; i++) {
+        const struct option *other = &reader->options[i];
+
+        if (other != option && other->kind == OPTION_MODE &&
+            other->offset == option->offset &&
+            (reader->out->given >> i & 1) != 0)
+            return error_set(reader->err, ASSAY_BAD_USAGE,
+                             "--%s and --%s cannot both be given; choose one",
+                             other->name, option->name);
+    }
+    return ASSAY_OK;
+}
+
+/* The field is an int or an enum, so it is written as bytes. mode is 0 for
+ * OPTION_CHOICE. */
+static enum assay_status store_choice(const struct option *option,
+                                      const char *text, void *field,
+                                      struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    int choice = 0;
+
+    if (text)
+        st = find_choice(option, text, &choice, err);
+    if (st)
+        return st;
+    choice += option->mode;
+    memcpy(field, &choice, sizeof choice);
+    return ASSAY_OK;
+}
+
+static enum assay_status store_integer(const struct option *option,
+                                       const char *text, int64_t *field,
+                                       struct error *err)
+{
+    int64_t value;
+    enum assay_status st = value_integer(text, &value, err);
+
+    if (!st)
+        st = check_bounds(option, text, (double)value, err);
+    if (!st)
+        *field = value;
+    return st;
+}
+
+static enum assay_status store_size(const struct option *option,
+                                    const char *text, uint64_t *field,
+                                    struct error *err)
+{
+    uint64_t value;
+    enum assay_status st = value_size(text, &value, err);
+
+    if (!st)
+        st = check_bounds(option, text, (double)value, err);
+    if (!st)
+        *field = value;
+    return st;
+}
+
+static enum assay_status store_number(const struct option *option,
+                                      const char *text, double *field,
+                                      struct error *err)
+{
+    double value;
+    enum assay_status st = option->kind == OPTION_PERCENT
+                               ? value_percent(text, &value, err)
+                               : value_number(text, &value, err);
+
+    if (!st)
+        st = check_bounds(option, text, value, err);
+    if (!st)
+        *field = value;
+    return st;
+}
+
+/* text is NULL where the option was given without a value. */
+static enum assay_status store(struct reader *reader,
+                               const struct option *option, const char *text)
+{
+    void *field = (char *)reader->out->settings + option->offset;
+    struct error *err = reader->err;
+
+    if (!text)
+        text = option->implied;
+    switch (option->kind) {
+    case OPTION_FLAG:
+        *(bool *)field = true;
+        return ASSAY_OK;
+    case OPTION_MODE:
+    case OPTION_CHOICE:
+        return store_choice(option, text, field, err);
+    case OPTION_TEXT:
+    case OPTION_FILE:
+        *(const char **)field = text;
+        return ASSAY_OK;
+    case OPTION_INTEGER:
+        return store_integer(option, text, field, err);
+    case OPTION_SIZE:
+        return store_size(option, text, field, err);
+    case OPTION_NUMBER:
+    case OPTION_PERCENT:
+        return store_number(option, text, field, err);
+    case OPTION_RANGE:
+        return value_range(text, field, err);
+    case OPTION_LIST:
+    case OPTION_FILES:
+        return words_add(reader, field, text);
+    case OPTION_END:
+    case OPTION_SECTION:
+        break;
+    }
+    return ASSAY_OK;
+}
+
+/* ---- words ------------------------------------------------------------ */
+
+static const struct option *find_name(const struct reader *reader,
+                                      const char *name, size_t n)
+{
+    for (const struct option *o = reader->options; o->kind; o++) {
+        if (o->name && strlen(o->name) == n && memcmp(o->name, name, n) == 0)
+            return o;
+    }
+    return NULL;
+}
+
+static const struct option *find_letter(const struct reader *reader,
+                                        char letter)
+{
+    for (const struct option *o = reader->options; o->kind; o++) {
+        if (o->letter == letter)
+            return o;
+    }
+    return NULL;
+}
+
+static enum assay_status unknown_name(struct reader *reader, const char *name,
+                                      size_t n)
+{
+    char typed[64];
+    struct nearest nearest = nearest_to(typed);
+
+    if (n >= sizeof typed)
+        return error_set(reader->err, ASSAY_BAD_USAGE,
+                         "unknown option '--%.40s...'", name);
+    memcpy(typed, name, n);
+    typed[n] = '\0';
+    for (const struct option *o = reader->options; o->kind; o++) {
+        if (o->name)
+            nearest_offer(&nearest, o->name);
+    }
+    nearest_offer(&nearest, "help");
+    if (!nearest.candidate)
+        return error_set(reader->err, ASSAY_BAD_USAGE,
+                         "unknown option '--%s'; --help lists them", typed);
+    return error_set(reader->err, ASSAY_BAD_USAGE,
+                     "unknown option '--%s'; did you mean '--%s'?", typed,
+                     nearest.candidate);
+}
+
+static enum assay_status unknown_letter(struct reader *reader, char letter)
+{
+    const struct option *same = find_name(reader, &letter, 1);
+
+    if (same)
+        return error_set(reader->err, ASSAY_BAD_USAGE,
+                         "unknown option '-%c'; did you mean '--%s'?", letter,
+                         same->name);
+    return error_set(reader->err, ASSAY_BAD_USAGE,
+                     "unknown option '-%c'; --help lists them", letter);
+}
+
+static bool looks_like_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0';
+}
+
+/* The word after an option that needs a value. One that begins with two dashes
+ * is far more likely the next option; --name=--value still says it. */
+static const char *next_value(struct reader *reader)
+{
+    const char *word;
+
+    if (reader->next == reader->n_words)
+        return NULL;
+    word = reader->words[reader->next];
+    if (strncmp(word, "--", 2) == 0)
+        return NULL;
+    reader->next++;
+    return word;
+}
+
+/* value is what was written together with the name, or NULL. */
+static enum assay_status take(struct reader *reader,
+                              const struct option *option, const char *value)
+{
+    bool is_open = option->kind == OPTION_FILES && !value;
+    enum assay_status st = check_modes(reader, option);
+
+    if (st)
+        return st;
+    if (value && !option_has_value(option))
+        return error_set(reader->err, ASSAY_BAD_USAGE, "--%s takes no value",
+                         option->name);
+    if (!value && option_needs_value(option)) {
+        value = next_value(reader);
+        if (!value)
+            return error_set(reader->err, ASSAY_BAD_USAGE,
+                             "--%s wants a value: --%s %s", option->name,
+                             option->name, option->value);
+    }
+    st = store(reader, option, value);
+    if (st == ASSAY_BAD_USAGE)
+        error_context(reader->err, "--%s", option->name);
+    while (!st && is_open && reader->next < reader->n_words &&
+           !looks_like_option(reader->words[reader->next]))
+        st = store(reader, option, reader->words[reader->next++]);
+    reader->out->given |= UINT64_C(1) << (option - reader->options);
+    return st;
+}
+
+static enum assay_status read_long(struct reader *reader, const char *name)
+{
+    const char *equals = strchr(name, '=');
+    size_t n = equals ? (size_t)(equals - name) : strlen(name);
+    const struct option *option = find_name(reader, name, n);
+
+    if (option)
+        return take(reader, option, equals ? equals + 1 : NULL);
+    if (strcmp(name, "help") == 0) {
+        reader->out->wants_help = true;
+        return ASSAY_OK;
+    }
+    return unknown_name(reader, name, n);
+}
+
+/* The letters of one word: flags, and at most one with a value at the end. */
+static enum assay_status read_letters(struct reader *reader,
+                                      const char *letters)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (; *letters && !st; letters++) {
+        const struct option *option = find_letter(reader, *letters);
+
+        if (option && option_needs_value(option) && letters[1])
+            return take(reader, option, letters + 1);
+        if (option) {
+            st = take(reader, option, NULL);
+        } else if (*letters == 'h') {
+            reader->out->wants_help = true;
+            return ASSAY_OK;
+        } else {
+            st = unknown_letter(reader, *letters);
+        }
+    }
+    return st;
+}
+
+enum assay_status options_parse(const struct option *options,
+                                const char *const *words, size_t n_words,
+                                struct arguments *arguments, struct error *err)
+{
+    struct reader reader = {.options = options,
+                            .words = words,
+                            .n_words = n_words,
+                            .out = arguments,
+                            .err = err};
+    bool are_over = false; /* the options, after "--" */
+    enum assay_status st = ASSAY_OK;
+
+    while (!st && !arguments->wants_help && reader.next < n_words) {
+        const char *word = words[reader.next++];
+
+        if (are_over || !looks_like_option(word))
+            st = words_add(&reader, &arguments->operands, word);
+        else if (strcmp(word, "--") == 0)
+            are_over = true;
+        else if (word[1] == '-')
+            st = read_long(&reader, word + 2);
+        else
+            st = read_letters(&reader, word + 1);
+    }
+    return st;
+}

@@ -1,0 +1,68 @@
+/* cli/result.c - see result.h. */
+#include "cli/result.h"
+
+#include "base/units.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { file_columns = 100 }; /* nobody knows where a file will be read */
+
+enum assay_status result_open(const char *path, struct result *result,
+                              struct error *err)
+{
+    bool is_file = path && strcmp(path, "-") != 0;
+    enum assay_status st;
+
+    *result = (struct result){
+        .path = is_file ? path : NULL,
+        .term = is_file ? term_plain(file_columns) : term_of(stdout),
+    };
+    st = output_open(is_file ? path : "-", &result->output, err);
+    if (!st)
+        result->sink = output_sink(result->output);
+    return st;
+}
+
+static enum assay_status print(struct error *err, const char *format, ...)
+    ASSAY_PRINTF(2, 3);
+
+static enum assay_status print(struct error *err, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vprintf(format, args);
+    va_end(args);
+    if (n < 0 || fflush(stdout))
+        return error_errno(err, errno, "writing standard output");
+    return ASSAY_OK;
+}
+
+enum assay_status result_print(const char *text, struct error *err)
+{
+    return print(err, "%s", text);
+}
+
+enum assay_status result_close(struct result *result, enum assay_status st,
+                               struct error *err)
+{
+    char size[UNITS_MAX];
+    uint64_t bytes;
+
+    if (!result->output)
+        return st;
+    if (st) {
+        output_discard(result->output);
+        result->output = NULL;
+        return st;
+    }
+    bytes = result->sink->written;
+    st = output_commit(result->output, err);
+    result->output = NULL;
+    if (st || !result->path)
+        return st;
+    return print(err, "wrote %s  %s\n", result->path,
+                 units_file_size(size, (double)bytes));
+}

@@ -1,0 +1,33 @@
+/* cli/result.h - where a command's result goes: standard output or a file.
+ *
+ * Opened before the work starts, so that a bad path fails in the first second;
+ * a file appears only when it is whole.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_RESULT_H
+#define CLI_RESULT_H
+
+#include "base/file.h"
+#include "base/term.h"
+
+struct result {
+    struct output *output;
+    struct sink *sink;
+    const char *path; /* NULL: standard output */
+    struct term term; /* how what is written will be looked at */
+};
+
+/* path NULL or "-" is standard output. */
+enum assay_status result_open(const char *path, struct result *result,
+                              struct error *err);
+
+/* Ends the result when st is ASSAY_OK and says "wrote NAME SIZE" on standard
+ * output where it went to a file; discards it otherwise. Returns st, or why
+ * the end failed. */
+enum assay_status result_close(struct result *result, enum assay_status st,
+                               struct error *err);
+
+/* Writes text to standard output; a closed or full one is a failure. */
+enum assay_status result_print(const char *text, struct error *err);
+
+#endif

@@ -1,0 +1,152 @@
+/* cli/values.c - see values.h. */
+#include "cli/values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum assay_status value_integer(const char *text, int64_t *value,
+                                struct error *err)
+{
+    long long read;
+    char *end;
+
+    errno = 0;
+    read = strtoll(text, &end, 10);
+    if (end == text || *end || isspace((unsigned char)*text))
+        return error_set(err, ASSAY_BAD_USAGE, "'%s' is not a whole number",
+                         text);
+    if (errno == ERANGE)
+        return error_set(err, ASSAY_BAD_USAGE, "%s is too large a number",
+                         text);
+    *value = read;
+    return ASSAY_OK;
+}
+
+/* A decimal number at the start of text; NULL where there is none. The words
+ * that strtod() knows (inf, nan, 0x10) are none. */
+static const char *read_number(const char *text, double *value)
+{
+    const char *digits = text + (*text == '-' || *text == '+');
+    char *end;
+
+    if (!isdigit((unsigned char)*digits) && *digits != '.')
+        return NULL;
+    if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
+        return NULL;
+    *value = strtod(text, &end);
+    return end > text && isfinite(*value) ? end : NULL;
+}
+
+enum assay_status value_number(const char *text, double *value,
+                               struct error *err)
+{
+    double read;
+    const char *end = read_number(text, &read);
+
+    if (!end || *end)
+        return error_set(err, ASSAY_BAD_USAGE, "'%s' is not a number", text);
+    *value = read;
+    return ASSAY_OK;
+}
+
+/* What a unit of size multiplies by; 0 for a unit that is none. */
+static double unit_factor(const char *unit)
+{
+    static const char letters[] = "KMGT";
+    const char *letter;
+    double base;
+
+    if (!*unit || strcasecmp(unit, "b") == 0)
+        return 1;
+    letter = strchr(letters, toupper((unsigned char)*unit));
+    if (!letter)
+        return 0;
+    if (!unit[1] || strcasecmp(unit + 1, "ib") == 0)
+        base = 1024;
+    else if (strcasecmp(unit + 1, "b") == 0)
+        base = 1000;
+    else
+        return 0;
+    return pow(base, (double)(letter - letters + 1));
+}
+
+enum assay_status value_size(const char *text, uint64_t *bytes,
+                             struct error *err)
+{
+    double read = 0, factor = 0;
+    const char *end = read_number(text, &read);
+
+    if (end) {
+        end += *end == ' ';
+        factor = unit_factor(end);
+    }
+    if (factor == 0 || read < 0)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "'%s' is not a size such as 64M or 1.5GiB", text);
+    if (read * factor >= 0x1p63)
+        return error_set(err, ASSAY_BAD_USAGE, "%s is too large a size", text);
+    *bytes = (uint64_t)(read * factor);
+    return ASSAY_OK;
+}
+
+enum assay_status value_percent(const char *text, double *share,
+                                struct error *err)
+{
+    double read;
+    const char *end = read_number(text, &read);
+
+    if (end && !*end)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "'%s' has no percent sign; write %s%%", text, text);
+    if (end)
+        end += *end == ' ';
+    if (!end || strcmp(end, "%") != 0)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "'%s' is not a percentage such as 5%%", text);
+    *share = read / 100;
+    return ASSAY_OK;
+}
+
+/* The digits of text up to the end of them; false where they do not fit. */
+static bool read_index(const char **text, uint64_t *value)
+{
+    unsigned long long read;
+    char *end;
+
+    errno = 0;
+    read = strtoull(*text, &end, 10);
+    *text = end;
+    *value = read;
+    return errno == 0;
+}
+
+enum assay_status value_range(const char *text, struct range *range,
+                              struct error *err)
+{
+    struct range read = {0, UINT64_MAX};
+    const char *at = text;
+    bool is_good = *text && strcmp(text, "..") != 0;
+
+    if (isdigit((unsigned char)*at)) {
+        is_good = read_index(&at, &read.first);
+        if (!*at)
+            read.last = read.first;
+    }
+    if (is_good && *at) {
+        is_good = strncmp(at, "..", 2) == 0;
+        at += is_good ? 2 : 0;
+    }
+    if (is_good && isdigit((unsigned char)*at))
+        is_good = read_index(&at, &read.last);
+    if (!is_good || *at)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "'%s' is not a range such as 3..9, 3.. or ..9", text);
+    if (read.first > read.last)
+        return error_set(err, ASSAY_BAD_USAGE, "the range %s is empty", text);
+    *range = read;
+    return ASSAY_OK;
+}
