@@ -1,4 +1,5 @@
-# make install: the program, the library, its headers and its pkg-config file.
+# make install: the program with its manual and completion, the library, its
+# headers and its pkg-config file.
 configure_file(cmake/assay.pc.in ${CMAKE_BINARY_DIR}/assay.pc @ONLY)
 
 install(TARGETS assay assay_shared)
@@ -6,3 +7,17 @@ install(FILES include/assay.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/assay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_BINARY_DIR}/assay.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The program writes its own manual and completion.
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/assay.1 ${CMAKE_BINARY_DIR}/assay.bash
+  COMMAND assay man >${CMAKE_BINARY_DIR}/assay.1
+  COMMAND assay completion bash >${CMAKE_BINARY_DIR}/assay.bash
+  DEPENDS assay
+  COMMENT "Writing the manual page and the completion")
+add_custom_target(assay_manual ALL
+  DEPENDS ${CMAKE_BINARY_DIR}/assay.1 ${CMAKE_BINARY_DIR}/assay.bash)
+install(FILES ${CMAKE_BINARY_DIR}/assay.1
+  DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${CMAKE_BINARY_DIR}/assay.bash RENAME assay
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

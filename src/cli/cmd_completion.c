@@ -1,6 +1,7 @@
 /* cli/cmd_completion.c - assay completion: what a shell needs to complete the
  * words of a command line. */
 #include "cli/command.h"
+
 #include "cli/result.h"
 
 #include <string.h>
@@ -161,7 +162,7 @@ const struct command cmd_completion = {
     .name = "completion",
     .section = "This program",
     .purpose = "the completion of command lines, for bash",
-    .usage = (const char *const[]){"bash", NULL},
+    .usage = (const char *const[]){"completion bash", NULL},
     .operands = {.min = 1, .max = 1, .missing = "a shell", .words = shells},
     .description =
         (const char *const[]){

@@ -26,7 +26,7 @@ const struct command cmd_help = {
     .name = "help",
     .section = "This program",
     .purpose = "what a command does, and its options",
-    .usage = (const char *const[]){"[COMMAND]", NULL},
+    .usage = (const char *const[]){"help [COMMAND]", NULL},
     .operands = {.max = 1, .are_commands = true},
     .description =
         (const char *const[]){

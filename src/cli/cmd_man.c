@@ -1,8 +1,10 @@
 /* cli/cmd_man.c - assay man: the manual page, as troff. */
 #include "cli/command.h"
+
 #include "cli/result.h"
 
 #include <ctype.h>
+#include <string.h>
 
 static const struct example environment[] = {
     {"COLUMNS", "the width of the screen; without it the terminal is asked"},
@@ -118,8 +120,7 @@ static void put_usage(struct sink *sink, const struct command *command)
         sink_puts(sink, i ? ".br\n" : ".PP\n");
         put_bold(sink, "assay ");
         put_bold(sink, command->name);
-        sink_puts(sink, *command->usage[i] ? " " : "");
-        put_line(sink, command->usage[i]);
+        put_line(sink, command->usage[i] + strlen(command->name));
     }
 }
 
@@ -229,7 +230,7 @@ const struct command cmd_man = {
     .name = "man",
     .section = "This program",
     .purpose = "the manual page, as troff",
-    .usage = (const char *const[]){"", NULL},
+    .usage = (const char *const[]){"man", NULL},
     .description =
         (const char *const[]){
             "One page about all commands. 'make install' puts it where "

@@ -1,5 +1,6 @@
 /* cli/cmd_version.c - assay version: which one this is. */
 #include "cli/command.h"
+
 #include "cli/result.h"
 
 static enum assay_status run_version(const struct arguments *arguments,
@@ -13,7 +14,7 @@ const struct command cmd_version = {
     .name = "version",
     .section = "This program",
     .purpose = "which version this is",
-    .usage = (const char *const[]){"", NULL},
+    .usage = (const char *const[]){"version", NULL},
     .description =
         (const char *const[]){"The same as 'assay --version'.", NULL},
     .options = no_options,

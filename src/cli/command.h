@@ -31,7 +31,7 @@ struct command {
     const char *name;
     const char *section; /* of the list of commands: "runs" */
     const char *purpose; /* one line for that list, lower case, no full stop */
-    const char *const *usage; /* behind "assay NAME ", NULL at the end */
+    const char *const *usage; /* behind "assay ", NULL at the end */
     struct operand_rule operands;
     const char *const *description; /* paragraphs, NULL at the end */
     const struct option *options;

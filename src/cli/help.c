@@ -124,8 +124,8 @@ static enum assay_status put_options(struct page *page,
 static void put_usage(struct page *page, const struct command *command)
 {
     for (size_t i = 0; command->usage[i]; i++)
-        sink_printf(page->sink, "%s assay %s %s\n",
-                    i ? "      " : "Usage:", command->name, command->usage[i]);
+        sink_printf(page->sink, "%s assay %s\n",
+                    i ? "      " : "Usage:", command->usage[i]);
 }
 
 static void put_examples(struct page *page, const struct example *examples)

@@ -1,8 +1,7 @@
 /* cli/main.c - the program: finds the command, reads its options, runs it. */
-#include "cli/messages.h"
-
 #include "base/mem.h"
 #include "cli/help.h"
+#include "cli/messages.h"
 #include "cli/result.h"
 
 #include <string.h>
@@ -27,13 +26,11 @@ static enum assay_status check_operands(const struct command *command,
 
     if (operands->n > rule->max)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "'%s' is one word too many; usage: assay %s %s",
-                         operands->items[rule->max], command->name,
-                         command->usage[0]);
+                         "'%s' is one word too many; usage: assay %s",
+                         operands->items[rule->max], command->usage[0]);
     if (operands->n < rule->min)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "%s is wanted; usage: assay %s %s", rule->missing,
-                         command->name, command->usage[0]);
+        return error_set(err, ASSAY_BAD_USAGE, "%s is wanted; usage: assay %s",
+                         rule->missing, command->usage[0]);
     return ASSAY_OK;
 }
 

@@ -24,6 +24,24 @@ enum assay_status result_open(const char *path, struct result *result,
     return st;
 }
 
+enum assay_status result_name(const char *path, const char *const *endings,
+                              const char *ending, struct str *out,
+                              struct error *err)
+{
+    size_t n = strlen(path);
+
+    for (; *endings; endings++) {
+        size_t n_ending = strlen(*endings);
+
+        if (n > n_ending &&
+            memcmp(path + n - n_ending, *endings, n_ending) == 0)
+            n -= n_ending;
+    }
+    if (str_append_n(out, path, n) || str_append(out, ending))
+        return error_nomem(err, n, "a file name");
+    return ASSAY_OK;
+}
+
 static enum assay_status print(struct error *err, const char *format, ...)
     ASSAY_PRINTF(2, 3);
 

@@ -27,6 +27,13 @@ enum assay_status result_open(const char *path, struct result *result,
 enum assay_status result_close(struct result *result, enum assay_status st,
                                struct error *err);
 
+/* Appends what a result is called unless told otherwise: the input's path
+ * without the endings (NULL at the end) that it has, in this order, and with
+ * the new one. */
+enum assay_status result_name(const char *path, const char *const *endings,
+                              const char *ending, struct str *out,
+                              struct error *err);
+
 /* Writes text to standard output; a closed or full one is a failure. */
 enum assay_status result_print(const char *text, struct error *err);
 

@@ -1,0 +1,2 @@
+: >recording
+assay recording
