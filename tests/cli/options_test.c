@@ -12,7 +12,7 @@ enum layout { LAYOUT_NONE, LAYOUT_TREE, LAYOUT_TREE_PLAIN, LAYOUT_JSON };
 
 struct settings {
     bool all, brief;
-    int layout;
+    int layout, speed;
     const char *title, *output, *html;
     int64_t depth;
     uint64_t memory;
@@ -38,6 +38,7 @@ static const struct option options[] = {
      .choices = looks,
      FIELD(layout)},
     {.name = "json", .kind = OPTION_MODE, .mode = LAYOUT_JSON, FIELD(layout)},
+    {.name = "quick", .kind = OPTION_MODE, .mode = 1, FIELD(speed)},
     {.name = "title",
      .kind = OPTION_TEXT,
      .value = "TEXT",
@@ -201,8 +202,9 @@ TEST(modes_of_one_field_exclude_each_other)
               "--tree and --json cannot both be given; choose one");
     CHECK_STR(refusal("--json --tree=plain"),
               "--json and --tree cannot both be given; choose one");
-    CHECK_PARSES("--tree --tree=plain");
+    CHECK_PARSES("--tree --tree=plain --quick");
     CHECK_INT(settings.layout, LAYOUT_TREE_PLAIN);
+    CHECK_INT(settings.speed, 1);
 }
 
 TEST(a_list_of_files_ends_at_the_next_option)
