@@ -2,7 +2,8 @@
 add_library(assay_flags INTERFACE)
 target_compile_options(assay_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
-  -Wmissing-prototypes -Wvla -Werror -fno-math-errno)
+  -Wmissing-prototypes -Wvla -Werror -fno-math-errno
+  -include ${PROJECT_SOURCE_DIR}/src/base/banned.h)
 target_compile_definitions(assay_flags INTERFACE _GNU_SOURCE
   ASSAY_VERSION="${PROJECT_VERSION}")
 target_include_directories(assay_flags INTERFACE
