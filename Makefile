@@ -1,18 +1,75 @@
-# The front door. CMake and Ninja do the building; see CONTRIBUTING.md.
-BUILD  ?= build
-PREFIX ?= /usr/local
-CONFIG ?=
-NINJA   = ninja -C $(BUILD)
+# The front door. CMake and Ninja do the building; CONTRIBUTING.md says more.
+#
+#   make             build/assay and build/libassay.so
+#   make demo        records a small program and shows the run
+#   make test        builds and runs every test
+#   make bench       measures what Assay itself costs, against its bars
+#   make install     PREFIX=/usr/local, DESTDIR= for packagers
+#   make asan        the tests under AddressSanitizer and UBSan, with clang
+#   make tsan        the recorder's tests under ThreadSanitizer
+#   make fuzz        each fuzz target for FUZZ_SECONDS=60
+#   make format      clang-format over every C file
+#   make lint        clang-format, clang-tidy and shellcheck, without a finding
+#   make clean       removes build/ and build-*/
+#
+# Missing Debian packages are installed first where we may, and named where we
+# may not; ASSAY_SKIP_SETUP=1 leaves that out.
+PREFIX       ?= /usr/local
+DESTDIR      ?=
+FUZZ_SECONDS ?= 60
+
+SETUP         = $(if $(ASSAY_SKIP_SETUP),:,scripts/setup.sh)
 
 .PHONY: all demo test bench install asan tsan fuzz format lint clean
 
-all: setup-build
-	@cmake -S . -B $(BUILD) -G Ninja $(CONFIG) \
-	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) >$(BUILD).log 2>&1 || \
-	    { cat $(BUILD).log; exit 1; }
-	@rm -f $(BUILD).log
-	@$(NINJA)
+all:
+	@$(SETUP) build
+	@scripts/build.sh build -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
-# setup-build, setup-test: the Debian packages that are missing.
-setup-%:
-	@[ -n "$(ASSAY_SKIP_SETUP)" ] || scripts/setup.sh $*
+demo: all
+	@build/examples/pipeline build/demo.assay
+	@build/assay show build/demo.assay
+
+test:
+	@$(SETUP) build test
+	@scripts/build.sh build -DASSAY_TESTS=ON
+	@scripts/run_tests.sh build
+
+asan:
+	@$(SETUP) build test
+	@scripts/build.sh build-asan -DASSAY_TESTS=ON -DCMAKE_BUILD_TYPE=Debug \
+	    -DASSAY_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang
+	@scripts/run_tests.sh build-asan
+
+tsan:
+	@$(SETUP) build test
+	@scripts/build.sh build-tsan -DASSAY_TESTS=ON -DCMAKE_BUILD_TYPE=Debug \
+	    -DASSAY_SANITIZE=thread
+	@scripts/run_tests.sh build-tsan -L record
+
+fuzz:
+	@$(SETUP) build test
+	@scripts/build.sh build-fuzz -DASSAY_FUZZ=ON -DCMAKE_BUILD_TYPE=Debug \
+	    -DCMAKE_C_COMPILER=clang
+	@scripts/run_fuzz.sh build-fuzz $(FUZZ_SECONDS)
+
+bench:
+	@$(SETUP) build
+	@scripts/build.sh build-bench -DASSAY_BENCH=ON -DCMAKE_BUILD_TYPE=Release
+	@scripts/run_bench.sh build-bench
+
+install: all
+	@DESTDIR=$(DESTDIR) cmake --install build
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
+
+format:
+	@$(SETUP) develop
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+lint:
+	@$(SETUP) build develop
+	@scripts/build.sh build
+	@scripts/lint.sh build
+
+clean:
+	rm -rf build build-*

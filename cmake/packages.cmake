@@ -1,14 +1,14 @@
-# The libraries Assay stands on; a missing one is named with its Debian package.
+# The libraries Assay stands on, as pkg-config knows them.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-function(assay_require target module package)
+function(assay_require target module)
   pkg_check_modules(${target} QUIET IMPORTED_TARGET ${module})
   if(NOT ${target}_FOUND)
-    message(FATAL_ERROR
-      "${module} is missing. On Debian: apt-get install ${package}")
+    message(FATAL_ERROR "pkg-config does not find ${module}. "
+      "`scripts/setup.sh build` installs or names the Debian package.")
   endif()
 endfunction()
 
-assay_require(SQLITE sqlite3 libsqlite3-dev)
-assay_require(ZLIB zlib zlib1g-dev)
+assay_require(SQLITE sqlite3)
+assay_require(ZLIB zlib)

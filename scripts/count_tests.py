@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""Counts the tests of CTest runs and names those that failed or were skipped.
+
+    scripts/count_tests.py FOLDER...
+
+Reads FOLDER/tests.xml, which scripts/run_tests.sh has CTest write. A program
+of TESTs (tests/test.h) counts each of them; any other entry counts as one.
+"""
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+# What cmocka prints when a test ends; its closing summary repeats the failed
+# and skipped ones, with a count ("1 test(s), ...") above them.
+OUTCOME = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\w+)$", re.MULTILINE)
+REASON = re.compile(r"^skipped: (.*)$", re.MULTILINE)
+
+
+class Tally:
+    """Names of tests by outcome; those skipped with a reason."""
+
+    def __init__(self):
+        self.passed = []
+        self.failed = []
+        self.skipped = {}
+
+    def add_entry(self, name, status, output):
+        outcomes = {"OK": [], "FAILED": [], "SKIPPED": []}
+        reason_from = 0
+        for match in OUTCOME.finditer(output):
+            outcome, test = match.groups()
+            if test in outcomes[outcome]:
+                continue
+            outcomes[outcome].append(test)
+            if outcome == "SKIPPED":
+                said = REASON.findall(output, reason_from, match.start())
+                self.skipped[f"{name}.{test}"] = said[-1] if said else "?"
+            reason_from = match.end()
+        self.passed += [f"{name}.{test}" for test in outcomes["OK"]]
+        self.failed += [f"{name}.{test}" for test in outcomes["FAILED"]]
+
+        said = REASON.findall(output)
+        if status == "run" and not any(outcomes.values()):
+            self.passed.append(name)
+        elif status == "notrun" and said:
+            self.skipped[name] = said[-1]
+        elif status != "run" and not outcomes["FAILED"]:
+            # A script, a program that died before it could say which test it
+            # was in, or one that is not there.
+            self.failed.append(name)
+
+    def read(self, folder, prefix):
+        suite = ElementTree.parse(f"{folder}/tests.xml").getroot()
+        for case in suite.iter("testcase"):
+            self.add_entry(prefix + case.get("name"), case.get("status"),
+                           case.findtext("system-out") or "")
+
+
+def main(folders):
+    tally = Tally()
+    for folder in folders:
+        try:
+            tally.read(folder, f"{folder}: " if len(folders) > 1 else "")
+        except (OSError, ElementTree.ParseError) as error:
+            print(f"{folder}: the tests did not run to their end: {error}")
+            tally.failed.append(folder)
+
+    print()
+    for name, reason in tally.skipped.items():
+        print(f"skipped  {name}: {reason}")
+    for name in tally.failed:
+        print(f"failed   {name}")
+    print(f"{len(tally.passed)} passed, {len(tally.failed)} failed, "
+          f"{len(tally.skipped)} skipped")
+    return 1 if tally.failed or not tally.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
