@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""Checks every #include of our own headers against src/rooms.txt.
+
+    scripts/check_rooms.py ROOT
+
+- a room includes only itself and what it stands on;
+- a header named *_internal.h stays inside its room;
+- "room/file.h" is the only way to write it, and the file exists;
+- a source file includes its own header first;
+- examples/ and include/ know the public headers only.
+"""
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]',
+                     re.MULTILINE)
+
+
+def read_rooms(path):
+    """Room -> the rooms named behind it."""
+    rooms = {}
+    for line in path.read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            room, _, below = line.partition(":")
+            rooms[room.strip()] = below.split()
+    return rooms
+
+
+def reach(rooms, room):
+    """The room and everything it stands on; None where that is a circle."""
+    found, path = set(), []
+
+    def visit(name):
+        if name in path:
+            return False
+        path.append(name)
+        found.add(name)
+        ok = all(visit(below) for below in rooms.get(name, []))
+        path.pop()
+        return ok
+
+    return found if visit(room) else None
+
+
+def check_table(root, rooms):
+    folders = {p.name for p in (root / "src").iterdir() if p.is_dir()}
+    for room in sorted(folders - rooms.keys()):
+        yield f"src/{room}: not in src/rooms.txt"
+    for room, below in rooms.items():
+        for name in [room, *below]:
+            if name not in folders:
+                yield f"src/rooms.txt: {room}: there is no src/{name}"
+        if reach(rooms, room) is None:
+            yield f"src/rooms.txt: {room}: stands on itself"
+
+
+def includes(path):
+    """(line number, '"' or '<', name) of each include."""
+    text = path.read_text()
+    for match in INCLUDE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, *match.groups()
+
+
+def check_room_file(root, path, room, allowed):
+    where = path.relative_to(root)
+    own = f"{room}/{path.stem}.h"
+    has_own = path.suffix == ".c" and (root / "src" / own).exists()
+    for n, (line, quote, name) in enumerate(includes(path)):
+        if n == 0 and has_own and name not in (own, f"{own[:-2]}_internal.h"):
+            yield f'{where}:{line}: the first include is to be "{own}"'
+        if quote == "<":
+            continue
+        other = name.partition("/")[0]
+        if not (root / "src" / name).is_file() or "/" not in name:
+            yield f'{where}:{line}: "{name}" is no "room/file.h" under src'
+        elif other not in allowed:
+            yield (f"{where}:{line}: {room} may not know {other} "
+                   "(see src/rooms.txt)")
+        elif name.endswith("_internal.h") and other != room:
+            yield f'{where}:{line}: "{name}" is for {other} alone'
+
+
+def check_public_only(root, folder):
+    for path in sorted((root / folder).rglob("*.[ch]")):
+        for line, quote, name in includes(path):
+            if quote == '"':
+                yield (f'{path.relative_to(root)}:{line}: "{name}": only '
+                       "<assay.h> and system headers here")
+
+
+def check(root):
+    rooms = read_rooms(root / "src" / "rooms.txt")
+    yield from check_table(root, rooms)
+    for room in rooms:
+        allowed = reach(rooms, room) or {room}
+        for path in sorted((root / "src" / room).rglob("*.[ch]")):
+            yield from check_room_file(root, path, room, allowed)
+    for folder in ("include", "examples"):
+        yield from check_public_only(root, folder)
+
+
+def main(root):
+    problems = list(check(pathlib.Path(root)))
+    print("\n".join(problems) or "every include is one its room may have")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

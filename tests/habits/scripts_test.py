@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+"""The scripts that check the tree and count the tests: each finds what it is
+there to find, in a small tree made for it.
+
+    scripts_test.py ROOT
+"""
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1))
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+
+import check_packages  # noqa: E402
+import check_rooms  # noqa: E402
+import check_style  # noqa: E402
+import count_tests  # noqa: E402
+
+
+class Tree(unittest.TestCase):
+    """A folder of small files that a check is let loose on."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+class Rooms(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("src/rooms.txt", "base:\nrun: base\nviews: run\n")
+        self.write("src/base/mem.h", "")
+        self.write("src/run/run.h", "")
+        self.write("src/run/run_internal.h", "")
+        self.write("src/views/tree.h", "")
+
+    def problems(self):
+        return "\n".join(check_rooms.check(self.root))
+
+    def test_a_room_may_include_what_it_stands_on_at_any_depth(self):
+        self.write("src/views/tree.c", '#include "views/tree.h"\n'
+                   '#include "base/mem.h"\n#include "run/run.h"\n')
+        self.assertEqual(self.problems(), "")
+
+    def test_a_room_may_not_include_one_above_it(self):
+        self.write("src/run/run.c", '#include "run/run.h"\n'
+                   '#  include "views/tree.h"\n')
+        self.assertIn("src/run/run.c:2: run may not know views",
+                      self.problems())
+
+    def test_internal_headers_stay_at_home(self):
+        self.write("src/run/run.c", '#include "run/run.h"\n'
+                   '#include "run/run_internal.h"\n')
+        self.assertEqual(self.problems(), "")
+        self.write("src/views/tree.c", '#include "views/tree.h"\n'
+                   '#include "run/run_internal.h"\n')
+        self.assertIn("src/views/tree.c:2:", self.problems())
+
+    def test_includes_name_their_room(self):
+        self.write("src/run/scope.c", '#include "run_internal.h"\n')
+        self.assertIn("src/run/scope.c:1:", self.problems())
+
+    def test_a_source_file_includes_its_own_header_first(self):
+        self.write("src/run/run.c", '#include "base/mem.h"\n'
+                   '#include "run/run.h"\n')
+        self.assertIn('the first include is to be "run/run.h"',
+                      self.problems())
+
+    def test_the_table_matches_the_folders_and_has_no_circle(self):
+        self.write("src/extra/extra.h", "")
+        self.write("src/rooms.txt",
+                   "base: views\nrun: base\nviews: run ghost\n")
+        found = self.problems()
+        self.assertIn("src/extra: not in src/rooms.txt", found)
+        self.assertIn("there is no src/ghost", found)
+        self.assertIn("stands on itself", found)
+
+    def test_examples_know_the_public_headers_only(self):
+        self.write("examples/demo.c", '#include <assay.h>\n'
+                   '#include "run/run.h"\n')
+        self.assertIn("examples/demo.c:2:", self.problems())
+
+
+class Style(Tree):
+    HEADER = ("/* base/x.h - an x.\n *\n * SPDX-License-Identifier: MIT */\n")
+
+    def problems(self, name, text):
+        self.write(name, text)
+        return "\n".join(check_style.check(self.root))
+
+    def test_a_good_file_passes(self):
+        self.assertEqual(self.problems("src/base/x.h", self.HEADER), "")
+
+    def test_heads_name_the_file_and_headers_the_licence(self):
+        self.assertIn("is to begin with",
+                      self.problems("src/base/y.h", self.HEADER))
+        self.assertIn("no SPDX", self.problems(
+            "src/base/x.h", "/* base/x.h - an x. */\n"))
+
+    def test_line_comments_are_seen_and_texts_are_not(self):
+        head = "/* base/a.c - see http://example.org */\n"
+        fine = head + 'const char *a = "//"; /* // */ const char b = \'"\';\n'
+        self.assertEqual(self.problems("src/base/a.c", fine), "")
+        self.assertIn("src/base/a.c:2: a // comment", self.problems(
+            "src/base/a.c", head + "int a; // an a\n"))
+
+    def test_long_things_are_seen(self):
+        head = "/* base/a.c - an a. */\n"
+        body = "int f(void)\n{\n" + "    f();\n" * 98 + "}\n"
+        self.assertEqual(self.problems("src/base/a.c", head + body), "")
+        body = body.replace("}", "    f();\n}")
+        self.assertIn("a function of 101 lines",
+                      self.problems("src/base/a.c", head + body))
+        self.assertIn("801 lines", self.problems(
+            "src/base/a.c", head + "int a;\n" * 800))
+        self.assertIn("101 columns", self.problems(
+            "src/base/a.c", head + "/" + "*" * 99 + "/\n"))
+
+    def test_untidy_text_is_seen(self):
+        for text, what in (("\tx\n", "a tab"), ("x \n", "blanks"),
+                           ("x", "newline"), ("x\n\n", "newline"),
+                           ("# TO" "DO\n", "unfinished")):
+            self.assertIn(what, self.problems("scripts/x.sh", text))
+
+    def test_names_are_unique_outside_tests_and_say_something(self):
+        self.write("tests/base/x.h", self.HEADER.replace("base", "tests/base"))
+        self.assertEqual(self.problems("src/base/x.h", self.HEADER), "")
+        self.assertIn("a name of 2 files", self.problems(
+            "src/run/x.h", self.HEADER.replace("base", "run")))
+        self.assertIn("name it after", self.problems(
+            "src/base/util.c", "/* base/util.c - all sorts. */\n"))
+
+
+class Packages(Tree):
+    def problems(self):
+        return "\n".join(check_packages.check(self.root))
+
+    def test_a_package_is_named_once_and_in_order(self):
+        self.write("packages/build.txt", "cmake # builds\ngcc\n")
+        self.write("packages/test.txt", "# none\npython3\n")
+        self.assertEqual(self.problems(), "")
+        self.write("packages/test.txt", "python3\ngcc\n")
+        self.assertIn("gcc is in packages/build.txt too", self.problems())
+        self.assertIn("packages/test.txt: not in order", self.problems())
+
+    def test_only_setup_installs(self):
+        self.write("scripts/setup.sh", "apt-get install x\n")
+        self.assertEqual(self.problems(), "")
+        self.write("docs/a/b.md", "apt install x\n")
+        self.assertIn("docs/a/b.md", self.problems())
+
+
+class Count(Tree):
+    def closing_lines(self, *cases):
+        body = "".join(
+            f'<testcase name="{name}" status="{status}"><system-out>'
+            f'{output}</system-out></testcase>'
+            for name, status, output in cases)
+        self.write("tests.xml", f"<testsuite>{body}</testsuite>")
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = count_tests.main([str(self.root)])
+        return code, said.getvalue().strip().splitlines()
+
+    def test_tests_inside_programs_are_counted_one_by_one(self):
+        code, lines = self.closing_lines(
+            ("a_test", "fail",
+             "[       OK ] one\n[ RUN      ] two\nskipped: no data\n"
+             "[  SKIPPED ] two\nthree.c:1: no\n[  FAILED  ] three\n"
+             "[  PASSED  ] 1 test(s).\n"
+             "[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] two\n"
+             "[  FAILED  ] 1 test(s), listed below:\n[  FAILED  ] three\n"),
+            ("script", "run", "fine"))
+        self.assertEqual(lines, ["skipped  a_test.two: no data",
+                                 "failed   a_test.three",
+                                 "2 passed, 1 failed, 1 skipped"])
+        self.assertEqual(code, 1)
+
+    def test_a_program_that_dies_counts_as_a_failure(self):
+        code, lines = self.closing_lines(
+            ("a_test", "fail", "[       OK ] one\n[ RUN      ] two\n"))
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+        self.assertEqual(code, 1)
+
+    def test_a_skipped_script_gives_its_reason(self):
+        code, lines = self.closing_lines(
+            ("s", "notrun", "skipped: no torch\n"), ("t", "run", ""))
+        self.assertEqual(lines, ["skipped  s: no torch",
+                                 "1 passed, 0 failed, 1 skipped"])
+        self.assertEqual(code, 0)
+
+    def test_a_program_that_is_not_there_is_a_failure(self):
+        code, lines = self.closing_lines(("gone", "notrun", ""))
+        self.assertEqual(lines[-1], "0 passed, 1 failed, 0 skipped")
+        self.assertEqual(code, 1)
+
+    def test_nothing_run_is_a_failure(self):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.assertEqual(count_tests.main([str(self.root)]), 1)
+        self.assertEqual(self.closing_lines()[0], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
