@@ -15,6 +15,7 @@ ROOT = pathlib.Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
+import check_links  # noqa: E402
 import check_packages  # noqa: E402
 import check_rooms  # noqa: E402
 import check_style  # noqa: E402
@@ -160,6 +161,14 @@ class Packages(Tree):
         self.assertEqual(self.problems(), "")
         self.write("docs/a/b.md", "apt install x\n")
         self.assertIn("docs/a/b.md", self.problems())
+
+
+class Links(Tree):
+    def test_a_link_to_nothing_is_seen(self):
+        self.write("docs/here.md", "[a](../README.md#top) [b](https://x.org)")
+        self.write("README.md", "[there](docs/there.md)")
+        self.assertEqual(list(check_links.check(self.root)),
+                         ["README.md: there is no docs/there.md"])
 
 
 class Count(Tree):

@@ -1,0 +1,64 @@
+#!/bin/sh
+# What `make install` puts in place is enough for a user's own program: the
+# programs of the README and of docs/c-api.md and one in C++ compile against
+# it, run, and leave runs that the installed assay shows.
+#
+#   install_test.sh ROOT BUILD CC
+set -eu
+root=$1
+build=$2
+cc=$3
+
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+DESTDIR=$place cmake --install "$build" >"$place/install.log"
+
+# pkg-config as a packager uses it, for a tree that is not in its final place.
+export PKG_CONFIG_SYSROOT_DIR="$place"
+export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+PKG_CONFIG_LIBDIR=$(dirname "$(find "$place" -name assay.pc)")
+LD_LIBRARY_PATH=$(dirname "$(find "$place" -name libassay.so)")
+export PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
+flags=$(pkg-config --cflags --libs assay)
+assay=$(find "$place" -path '*/bin/assay')
+
+# The first C program of a page.
+# shellcheck disable=SC2016 # these are the fences of a page
+program_of() {
+    sed -n '/^```c$/,/^```$/p' "$root/$1" | sed '1d; /^```$/,$d'
+}
+# Runs a program in the folder and shows the run file it leaves.
+shows() {
+    (cd "$place" && "./$1" && "$assay" show "$2" >"$1.screen")
+    if ! grep -q "$3" "$place/$1.screen"; then
+        echo "$1: no $3 on the screen:"
+        cat "$place/$1.screen"
+        exit 1
+    fi
+}
+warnings='-Wall -Wextra -Wpedantic -Werror'
+
+program_of README.md >"$place/readme.c"
+program_of docs/c-api.md >"$place/smoother.c"
+cp "$root/tests/habits/program.cc" "$place"
+cd "$place"
+# shellcheck disable=SC2086 # lists of options
+{
+    "$cc" -std=c17 $warnings readme.c $flags -o readme
+    "$cc" -std=c17 $warnings smoother.c $flags -o smoother
+    g++ -std=c++11 $warnings program.cc $flags -o program
+}
+shows readme run.assay decode
+shows smoother smoother.assay smooth
+shows program program.assay thrower
+
+# Compiled with ASSAY_OFF a program needs no library and calls nothing of it.
+include=$(pkg-config --cflags assay)
+# shellcheck disable=SC2086 # lists of options
+"$cc" -std=c17 $warnings -DASSAY_OFF smoother.c $include -o off
+rm smoother.assay
+./off
+if [ -e smoother.assay ]; then
+    echo "a program compiled with ASSAY_OFF recorded a run"
+    exit 1
+fi
