@@ -1,0 +1,70 @@
+/* views/line.c - see line.h. */
+#include "views/line.h"
+
+#include <errno.h>
+
+enum { ITEM_GAP = 3 };
+
+struct line line_begin(struct sink *sink, const struct term *term,
+                       const char *label)
+{
+    return (struct line){.sink = sink, .term = term, .label = label};
+}
+
+/* Brings the line to where an item of so many columns begins. */
+static void make_place(struct line *line, size_t columns)
+{
+    struct sink *sink = line->sink;
+    size_t width = (size_t)line->term->width;
+
+    if (line->column == 0) {
+        sink_puts(sink, term_style(line->term, STYLE_BOLD));
+        text_fit(sink, line->term, line->label, LINE_INDENT - 1, ALIGN_LEFT);
+        sink_puts(sink, term_style(line->term, STYLE_NONE));
+        sink_puts(sink, " ");
+        line->column = LINE_INDENT;
+    } else if (line->column + ITEM_GAP + columns > width) {
+        sink_puts(sink, "\n");
+        sink_repeat(sink, " ", LINE_INDENT);
+        line->column = LINE_INDENT;
+    } else {
+        sink_repeat(sink, " ", ITEM_GAP);
+        line->column += ITEM_GAP;
+    }
+}
+
+void line_item(struct line *line, const char *text)
+{
+    size_t columns = text_columns(text);
+    size_t most = (size_t)line->term->width - LINE_INDENT;
+
+    if (columns > most)
+        columns = most;
+    make_place(line, columns);
+    if (line->style)
+        sink_puts(line->sink, term_style(line->term, line->style));
+    text_fit(line->sink, line->term, text, columns, ALIGN_LEFT);
+    if (line->style)
+        sink_puts(line->sink, term_style(line->term, STYLE_NONE));
+    line->column += columns;
+}
+
+void line_printf(struct line *line, const char *format, ...)
+{
+    struct str text = {0};
+    va_list args;
+
+    va_start(args, format);
+    if (str_vprintf(&text, format, args))
+        line->sink->failed_errno = ENOMEM;
+    else
+        line_item(line, str_text(&text));
+    va_end(args);
+    str_release(&text);
+}
+
+void line_end(struct line *line)
+{
+    if (line->column)
+        sink_puts(line->sink, "\n");
+}

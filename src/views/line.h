@@ -1,0 +1,30 @@
+/* views/line.h - a labelled line of the screen: "latency  median 812 ms   ...".
+ *
+ * Items that do not fit any more go on to the next line, under the first.
+ * Whatever an item holds is made safe to show.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_LINE_H
+#define VIEWS_LINE_H
+
+#include "base/sink.h"
+#include "base/term.h"
+
+struct line {
+    struct sink *sink;
+    const struct term *term;
+    const char *label;
+    enum term_style style; /* of the items */
+    size_t column;         /* 0: nothing was written yet */
+};
+
+enum { LINE_INDENT = 9 };
+
+/* Nothing is written before the first item: a line without any is none. */
+struct line line_begin(struct sink *sink, const struct term *term,
+                       const char *label);
+void line_item(struct line *line, const char *text);
+void line_printf(struct line *line, const char *format, ...) ASSAY_PRINTF(2, 3);
+void line_end(struct line *line);
+
+#endif

@@ -1,0 +1,191 @@
+/* views/rows.c - see rows.h. */
+#include "views/rows.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+
+void rows_release(struct rows *rows)
+{
+    mem_free(rows->items);
+    *rows = (struct rows){0};
+}
+
+/* The scopes in the order of the tree: down, along, up by the parent. */
+static void place_rows(const struct run *run, struct rows *rows,
+                       size_t *row_of_scope)
+{
+    uint32_t at = RUN_ROOT;
+
+    while (at != RUN_NONE) {
+        const struct scope *scope = run_scope(run, at);
+
+        row_of_scope[at] = rows->n;
+        rows->items[rows->n] = (struct row){
+            .scope = at,
+            .parent =
+                scope->parent == RUN_NONE ? 0 : row_of_scope[scope->parent],
+            .depth = scope->depth,
+            .name = scope->name,
+            .class_name = scope->class_name,
+            .bytes = RUN_UNKNOWN,
+            .peak_bytes = RUN_UNKNOWN};
+        rows->has_classes |= scope->class_name[0] != '\0';
+        rows->n++;
+        if (scope->first_child != RUN_NONE) {
+            at = scope->first_child;
+            continue;
+        }
+        while (at != RUN_NONE && run_scope(run, at)->next_sibling == RUN_NONE)
+            at = run_scope(run, at)->parent;
+        at = at == RUN_NONE ? at : run_scope(run, at)->next_sibling;
+    }
+}
+
+static void add_cell(struct row *row, const struct cell *cell)
+{
+    row->is_called |= cell->calls.n > 0;
+    row->calls += (double)cell->calls.n;
+    row->total_ns += (double)cell->total_ns;
+    row->self_ns += (double)cell->self_ns;
+    if (cell->bytes > row->bytes)
+        row->bytes = cell->bytes;
+    if (cell->peak_bytes > row->peak_bytes)
+        row->peak_bytes = cell->peak_bytes;
+}
+
+/* The cells inside the iterations, all of them where none are marked. */
+static void add_inside(const struct run *run, struct rows *rows,
+                       const size_t *row_of_scope)
+{
+    for (size_t i = 0; i < run_cell_count(run); i++) {
+        const struct cell *cell = run_cell(run, i);
+
+        if (!cell->is_outside || rows->n_iterations == 0)
+            add_cell(&rows->items[row_of_scope[cell->scope]], cell);
+    }
+}
+
+/* The cells outside of them, for the rows that have nothing inside. */
+static void add_outside(const struct run *run, struct rows *rows,
+                        const size_t *row_of_scope)
+{
+    for (size_t i = 0; i < run_cell_count(run); i++) {
+        const struct cell *cell = run_cell(run, i);
+        struct row *row = &rows->items[row_of_scope[cell->scope]];
+
+        if (cell->is_outside && row->is_outside)
+            add_cell(row, cell);
+    }
+}
+
+/* A row is outside where neither it nor any row below it is inside. */
+static void mark_outside(struct rows *rows)
+{
+    for (size_t i = 1; i < rows->n; i++)
+        rows->items[i].is_outside = !rows->items[i].is_called;
+    for (size_t i = rows->n; i-- > 1;) {
+        if (!rows->items[i].is_outside)
+            rows->items[rows->items[i].parent].is_outside = false;
+    }
+}
+
+/* Rows that only group last as long as what is below them, inside or outside
+ * as they are themselves. */
+static void sum_groups(struct rows *rows)
+{
+    for (size_t i = rows->n; i-- > 0;) {
+        struct row *row = &rows->items[i];
+        struct row *parent = &rows->items[row->parent];
+
+        if (!row->is_called) {
+            row->calls = row->self_ns = NAN;
+            if (row->total_ns == 0)
+                row->total_ns = NAN;
+        }
+        row->is_outside &= !isnan(row->total_ns);
+        if (i > 0 && !parent->is_called && !isnan(row->total_ns) &&
+            row->is_outside == parent->is_outside)
+            parent->total_ns += row->total_ns;
+    }
+}
+
+/* Children of one thread never exceed their parent; a little is rounding. */
+static enum assay_status find_overlap(struct rows *rows, struct error *err)
+{
+    double *below = mem_array(rows->n, sizeof *below);
+
+    if (!below)
+        return error_nomem(err, rows->n * sizeof *below, "the rows of a view");
+    for (size_t i = 1; i < rows->n; i++) {
+        const struct row *row = &rows->items[i];
+
+        if (!row->is_outside && !isnan(row->total_ns))
+            below[row->parent] += row->total_ns;
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        rows->adds_up |= below[i] > rows->items[i].total_ns * 1.001;
+    mem_free(below);
+    return ASSAY_OK;
+}
+
+/* Without iterations the root lasts as long as the run, where that is known:
+ * what its threads did at the same time would count twice otherwise. */
+static void share_whole(const struct run *run, struct rows *rows)
+{
+    struct row *root = &rows->items[0];
+
+    if (!root->is_called && run_duration_ns(run) > 0)
+        root->total_ns = (double)run_duration_ns(run);
+    rows->whole_ns = root->total_ns;
+    for (size_t i = 0; i < rows->n; i++) {
+        struct row *row = &rows->items[i];
+
+        row->share = row->is_outside || !(rows->whole_ns > 0)
+                         ? NAN
+                         : row->total_ns / rows->whole_ns;
+    }
+}
+
+enum assay_status rows_build(const struct run *run, struct rows *rows,
+                             struct error *err)
+{
+    size_t n = run_scope_count(run);
+    size_t *row_of_scope = mem_array(n, sizeof *row_of_scope);
+    enum assay_status st;
+
+    rows->items = mem_array(n, sizeof *rows->items);
+    if (!row_of_scope || !rows->items) {
+        st = error_nomem(err, n * sizeof *rows->items, "the rows of a view");
+        goto done;
+    }
+    rows->n_iterations = run_iteration_count(run);
+    place_rows(run, rows, row_of_scope);
+    add_inside(run, rows, row_of_scope);
+    if (rows->n_iterations > 0) {
+        mark_outside(rows);
+        add_outside(run, rows, row_of_scope);
+    }
+    sum_groups(rows);
+    share_whole(run, rows);
+    st = find_overlap(rows, err);
+done:
+    mem_free(row_of_scope);
+    return st;
+}
+
+double rows_each(const struct rows *rows, const struct row *row, double value)
+{
+    if (row->is_outside || rows->n_iterations == 0)
+        return value;
+    return value / (double)rows->n_iterations;
+}
+
+struct time_unit rows_unit(const struct rows *rows)
+{
+    double whole = rows_each(rows, &rows->items[0], rows->whole_ns);
+
+    if (whole < 1e6)
+        return (struct time_unit){.name = "us", .ns = 1e3};
+    return (struct time_unit){.name = "ms", .ns = 1e6};
+}

@@ -1,0 +1,54 @@
+/* views/rows.h - a run as rows: a scope a row, in the order of the tree.
+ *
+ * Sums come from one pass over the cells, so that a screen of a large run
+ * costs little; percentiles are asked for by the views that show them.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_ROWS_H
+#define VIEWS_ROWS_H
+
+#include "run/run.h"
+
+struct row {
+    uint32_t scope;
+    size_t parent; /* a row; the root's is itself */
+    uint32_t depth;
+    const char *name, *class_name;
+    bool is_called;  /* else it only groups those below it */
+    bool is_outside; /* it and all below it were seen outside the iterations */
+    /* Over the whole run, the iterations alone where there are some; NaN where
+     * nothing is known: a row that only groups has neither calls nor self. */
+    double calls, total_ns, self_ns;
+    double share;       /* of rows.whole_ns; NaN outside the iterations */
+    int64_t bytes;      /* the most gained by one call, or RUN_UNKNOWN */
+    int64_t peak_bytes; /* the most live during one call, or RUN_UNKNOWN */
+};
+
+struct rows {
+    struct row *items; /* parents before children; 0 is the root */
+    size_t n;
+    uint64_t n_iterations; /* 0: none were marked */
+    double whole_ns;       /* what shares are of */
+    bool adds_up;          /* threads ran at the same time: sums exceed it */
+    bool has_classes;
+};
+
+/* Start from {0}; released by the caller, also on failure. */
+enum assay_status rows_build(const struct run *run, struct rows *rows,
+                             struct error *err);
+void rows_release(struct rows *rows);
+
+/* Of one iteration where they are marked and the row is inside them, else of
+ * the whole run. */
+double rows_each(const struct rows *rows, const struct row *row, double value);
+
+/* The unit that times of this run are shown in: milliseconds, microseconds for
+ * runs that last less than one of those. */
+struct time_unit {
+    const char *name; /* "ms" */
+    double ns;
+};
+
+struct time_unit rows_unit(const struct rows *rows);
+
+#endif

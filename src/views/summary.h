@@ -1,0 +1,38 @@
+/* views/summary.h - the lines of the summary screen, one function a line.
+ *
+ * A line of which nothing is known is left out.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_SUMMARY_H
+#define VIEWS_SUMMARY_H
+
+#include "views/views.h"
+
+struct summary {
+    const struct run *run;
+    const struct view_options *options;
+    struct sink *sink;
+};
+
+/* Of facts: what they are about is the key's first word. */
+void summary_run(const struct summary *summary);
+void summary_machine(const struct summary *summary);
+void summary_settings(const struct summary *summary);
+void summary_import(const struct summary *summary);
+void summary_threads(const struct summary *summary);
+
+/* Of times and memory. */
+void summary_runs(const struct summary *summary);
+enum assay_status summary_latency(const struct summary *summary,
+                                  struct error *err);
+enum assay_status summary_steadiness(const struct summary *summary,
+                                     struct error *err);
+enum assay_status summary_memory(const struct summary *summary,
+                                 struct error *err);
+void summary_counters(const struct summary *summary);
+
+/* Of what went wrong, and of what to do next. */
+void summary_health(const struct summary *summary);
+void summary_next(const struct summary *summary);
+
+#endif

@@ -1,0 +1,180 @@
+/* views/summary_times.c - summary lines about times, memory and counters. */
+#include "base/units.h"
+#include "views/line.h"
+#include "views/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { SPARK_COLUMNS = 12 };
+
+static struct line begin(const struct summary *summary, const char *label)
+{
+    return line_begin(summary->sink, &summary->options->term, label);
+}
+
+void summary_runs(const struct summary *summary)
+{
+    uint64_t warm_up = run_health_of(summary->run)->warm_up;
+    struct line line = begin(summary, "runs");
+    char time[UNITS_MAX];
+    double duration = (double)run_duration_ns(summary->run);
+
+    if (run_has_iterations(summary->run))
+        line_printf(&line, "warm-up %" PRIu64 ", measured %" PRIu64, warm_up,
+                    run_iteration_count(summary->run));
+    if (duration > 0)
+        line_printf(&line, "recorded for %s", units_time(time, duration));
+    line_end(&line);
+}
+
+/* The counts of a distribution in bins of equal width from min to max. */
+static void fill_bins(const struct dist *dist, double bins[SPARK_COLUMNS])
+{
+    double low = (double)dist->min;
+    double width = ((double)dist->max - low) / SPARK_COLUMNS;
+
+    for (uint32_t i = 0; i < dist->sketch.n_buckets; i++) {
+        uint32_t bucket = dist->sketch.first + i;
+        double middle = ((double)sketch_bucket_low(bucket) +
+                         (double)sketch_bucket_high(bucket)) /
+                        2;
+        double bin = width > 0 ? (middle - low) / width : 0;
+
+        bins[(size_t)fmin(fmax(bin, 0), SPARK_COLUMNS - 1)] +=
+            (double)dist->sketch.counts[i];
+    }
+}
+
+static enum assay_status add_sparkline(const struct summary *summary,
+                                       struct line *line, struct error *err)
+{
+    struct dist dist = {0};
+    double bins[SPARK_COLUMNS] = {0};
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+    enum assay_status st =
+        run_scope_dist(summary->run, RUN_ROOT, RUN_ANY, &dist, err);
+
+    if (!st && dist.n > 1 && dist.max > dist.min) {
+        fill_bins(&dist, bins);
+        text_sparkline(&sink, line->term, bins, SPARK_COLUMNS);
+        if (text.n)
+            line_item(line, str_text(&text));
+    }
+    dist_release(&dist);
+    str_release(&text);
+    return st;
+}
+
+/* The unit that the median is told in, for all numbers of the line. */
+static double scale_of(double ns, const char **unit)
+{
+    *unit = ns < 1e3 ? "ns" : ns < 1e6 ? "us" : ns < 10e9 ? "ms" : "s";
+    return ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 10e9 ? 1e6 : 1e9;
+}
+
+enum assay_status summary_latency(const struct summary *summary,
+                                  struct error *err)
+{
+    struct line line = begin(summary, "latency");
+    char a[UNITS_MAX], b[UNITS_MAX], c[UNITS_MAX];
+    struct scope_stats stats;
+    enum assay_status st;
+    const char *unit;
+    double scale;
+
+    if (!run_has_iterations(summary->run)) {
+        line_item(&line, "- no iterations were marked, so times are totals");
+        line_end(&line);
+        return ASSAY_OK;
+    }
+    st = run_scope_stats(summary->run, RUN_ROOT, RUN_ANY, &stats, err);
+    if (st)
+        return st;
+    scale = scale_of(stats.median_ns, &unit);
+    line_printf(&line, "median %s %s [%s, %s]",
+                units_number(a, stats.median_ns / scale), unit,
+                units_number(b, stats.median_low_ns / scale),
+                units_number(c, stats.median_high_ns / scale));
+    line_printf(&line, "p95 %s", units_number(a, stats.p95_ns / scale));
+    line_printf(&line, "min %s", units_number(a, stats.min_ns / scale));
+    line_printf(&line, "max %s", units_number(a, stats.max_ns / scale));
+    if (stats.mean_ns > 0)
+        line_printf(&line, "%s/s", units_count(a, 1e9 / stats.mean_ns));
+    st = add_sparkline(summary, &line, err);
+    line_end(&line);
+    return st;
+}
+
+enum assay_status summary_steadiness(const struct summary *summary,
+                                     struct error *err)
+{
+    struct line line = begin(summary, "steady");
+    struct verdict verdict;
+    enum assay_status st;
+
+    if (!run_has_iterations(summary->run))
+        return ASSAY_OK;
+    st = run_verdict(summary->run, &verdict, err);
+    if (st)
+        return st;
+    line.style = verdict.steadiness == STEADY ? STYLE_GREEN : STYLE_YELLOW;
+    line_item(&line, verdict.text);
+    line_end(&line);
+    return ASSAY_OK;
+}
+
+enum assay_status summary_memory(const struct summary *summary,
+                                 struct error *err)
+{
+    const struct run_memory *memory = run_memory_of(summary->run);
+    struct line line = begin(summary, "memory");
+    struct str path = {0};
+    char bytes[UNITS_MAX];
+    enum assay_status st = ASSAY_OK;
+
+    if (memory->peak_bytes == RUN_UNKNOWN)
+        return ASSAY_OK;
+    units_bytes(bytes, (double)memory->peak_bytes);
+    if (memory->peak_scope < run_scope_count(summary->run))
+        st = run_scope_path(summary->run, memory->peak_scope, &path);
+    if (st)
+        return error_nomem(err, path.n, "the path of a scope");
+    if (path.n)
+        line_printf(&line, "peak %s at %s", bytes, str_text(&path));
+    else
+        line_printf(&line, "peak %s", bytes);
+    line_end(&line);
+    str_release(&path);
+    return ASSAY_OK;
+}
+
+/* A value with its unit, bytes as people read them. */
+static void add_counter(struct line *line, const struct counter *counter)
+{
+    char mean[UNITS_MAX], min[UNITS_MAX], max[UNITS_MAX];
+    bool is_bytes = strcmp(counter->unit, "bytes") == 0;
+    const char *(*write)(char *, double) = is_bytes ? units_bytes : units_count;
+
+    line_printf(line, "%s %s (%s .. %s)%s%s", counter->name,
+                write(mean, counter->mean), write(min, counter->min),
+                write(max, counter->max), is_bytes ? "" : " ",
+                is_bytes ? "" : counter->unit);
+}
+
+void summary_counters(const struct summary *summary)
+{
+    enum { MOST_SHOWN = 8 };
+    struct line line = begin(summary, "counters");
+    size_t n = run_counters(summary->run);
+
+    for (uint32_t i = 0; i < n && i < MOST_SHOWN; i++) {
+        if (run_counter(summary->run, i)->n > 0)
+            add_counter(&line, run_counter(summary->run, i));
+    }
+    if (n > MOST_SHOWN)
+        line_printf(&line, "%zu more (--json)", n - MOST_SHOWN);
+    line_end(&line);
+}

@@ -1,0 +1,262 @@
+/* views/tree.c - see tree.h. */
+#include "views/tree.h"
+
+#include "base/units.h"
+#include "views/line.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    LEVEL_COLUMNS = 3, /* of a branch: "├─ " */
+    LEAST_NAME = 12,   /* columns a name keeps however deep it is */
+    TIME_COLUMNS = 10,
+    SHARE_COLUMNS = 7,
+    CALLS_COLUMNS = 8
+};
+
+/* What goes where on a line. */
+struct layout {
+    const struct run *run;
+    const struct rows *rows;
+    const struct tree_choice *choice;
+    const struct term *term;
+    struct sink *sink;
+    struct time_unit unit;
+    size_t name, class_name, bar; /* columns; 0: not there */
+};
+
+static struct layout layout_of(const struct run *run, const struct rows *rows,
+                               const struct tree_choice *choice,
+                               const struct term *term, struct sink *sink)
+{
+    size_t width = (size_t)term->width;
+    struct layout layout = {.run = run,
+                            .rows = rows,
+                            .choice = choice,
+                            .term = term,
+                            .sink = sink,
+                            .unit = rows_unit(rows)};
+    size_t taken = 2 * TIME_COLUMNS + SHARE_COLUMNS + CALLS_COLUMNS;
+
+    if (width >= 72)
+        layout.bar = width >= 100 ? 16 : 10;
+    if (rows->has_classes && width >= 110)
+        layout.class_name = 20;
+    taken += layout.bar + (layout.bar > 0) + layout.class_name;
+    layout.name = width > taken + LEAST_NAME ? width - taken : LEAST_NAME;
+    if (layout.name > 64)
+        layout.name = 64; /* numbers too far from their names are lost */
+    return layout;
+}
+
+static void put_right(const struct layout *layout, const char *text,
+                      size_t columns)
+{
+    text_fit(layout->sink, layout->term, text, columns, ALIGN_RIGHT);
+}
+
+static void put_style(const struct layout *layout, enum term_style style)
+{
+    sink_puts(layout->sink, term_style(layout->term, style));
+}
+
+/* A time in the unit of the head, in the column of a total or a self time. */
+static void put_time(const struct layout *layout, double ns)
+{
+    char text[UNITS_MAX];
+
+    /* units_ms() shows a millionth of what it is given. */
+    put_right(layout, units_ms(text, ns / layout->unit.ns * 1e6), TIME_COLUMNS);
+}
+
+/* "│  ├─ ", for the levels from first on; those that do not fit any more are
+ * left out from the left. Gives back the columns it took. */
+static size_t put_branches(const struct layout *layout, size_t at,
+                           uint32_t first)
+{
+    const struct rows *rows = layout->rows;
+    bool has_utf8 = layout->term->has_utf8;
+    bool lines[256 / LEVEL_COLUMNS];
+    size_t levels = rows->items[at].depth - first, n = 0, most;
+
+    if (levels == 0)
+        return 0;
+    most = (layout->name - LEAST_NAME) / LEVEL_COLUMNS;
+    if (most > sizeof lines)
+        most = sizeof lines;
+    for (size_t i = rows->items[at].parent; n + 1 < levels && n + 1 < most;
+         i = rows->items[i].parent)
+        lines[n++] = layout->choice->has_next[i];
+    put_style(layout, STYLE_DIM);
+    for (size_t i = n; i-- > 0;)
+        sink_puts(layout->sink, !lines[i] ? "   " : has_utf8 ? "│  " : "|  ");
+    if (layout->choice->has_next[at])
+        sink_puts(layout->sink, has_utf8 ? "├─ " : "|- ");
+    else
+        sink_puts(layout->sink, has_utf8 ? "└─ " : "`- ");
+    put_style(layout, STYLE_NONE);
+    return (n + 1) * LEVEL_COLUMNS;
+}
+
+static void put_head(const struct layout *layout)
+{
+    char title[32];
+
+    put_style(layout, STYLE_BOLD);
+    text_fit(layout->sink, layout->term, "module", layout->name, ALIGN_LEFT);
+    if (layout->class_name)
+        text_fit(layout->sink, layout->term, "  class", layout->class_name,
+                 ALIGN_LEFT);
+    snprintf(title, sizeof title, "total %s", layout->unit.name);
+    put_right(layout, title, TIME_COLUMNS);
+    put_right(layout, "self", TIME_COLUMNS);
+    put_right(layout, "share", SHARE_COLUMNS);
+    if (layout->bar)
+        sink_repeat(layout->sink, " ", layout->bar + 1);
+    put_right(layout, "calls", CALLS_COLUMNS);
+    put_style(layout, STYLE_NONE);
+    sink_puts(layout->sink, "\n");
+}
+
+static void put_share(const struct layout *layout, const struct row *row)
+{
+    char text[UNITS_MAX];
+
+    put_right(layout, units_percent(text, row->share, 0), SHARE_COLUMNS);
+    if (!layout->bar)
+        return;
+    sink_puts(layout->sink, " ");
+    put_style(layout, STYLE_CYAN);
+    text_bar(layout->sink, layout->term, row->share, layout->bar);
+    put_style(layout, STYLE_NONE);
+}
+
+static void put_row(const struct layout *layout, size_t at, uint32_t first,
+                    const char *name)
+{
+    const struct row *row = &layout->rows->items[at];
+    char text[UNITS_MAX];
+    size_t taken;
+
+    taken = put_branches(layout, at, first);
+    text_fit(layout->sink, layout->term, name, layout->name - taken,
+             ALIGN_LEFT);
+    if (layout->class_name) {
+        put_style(layout, STYLE_DIM);
+        sink_puts(layout->sink, "  ");
+        text_fit(layout->sink, layout->term, row->class_name,
+                 layout->class_name - 2, ALIGN_LEFT);
+        put_style(layout, STYLE_NONE);
+    }
+    put_time(layout, rows_each(layout->rows, row, row->total_ns));
+    put_time(layout, rows_each(layout->rows, row, row->self_ns));
+    put_share(layout, row);
+    units_count(text, rows_each(layout->rows, row, row->calls));
+    put_right(layout, text, CALLS_COLUMNS);
+    sink_puts(layout->sink, "\n");
+}
+
+static void put_inside(const struct layout *layout)
+{
+    for (size_t i = 0; i < layout->rows->n; i++) {
+        const struct row *row = &layout->rows->items[i];
+
+        if (layout->choice->is_shown[i] && !row->is_outside)
+            put_row(layout, i, 0, row->name);
+    }
+}
+
+/* What was seen outside of the iterations: each top of it with its path, as
+ * its parents may stand elsewhere. */
+static enum assay_status put_outside(const struct layout *layout,
+                                     struct error *err)
+{
+    struct str path = {0};
+    enum assay_status st = ASSAY_OK;
+    uint32_t first = 0;
+    bool is_first = true;
+
+    for (size_t i = 1; !st && i < layout->rows->n; i++) {
+        const struct row *row = &layout->rows->items[i];
+
+        if (!row->is_outside || !layout->choice->is_shown[i])
+            continue;
+        if (is_first)
+            sink_puts(layout->sink, "outside the iterations, once\n");
+        is_first = false;
+        if (layout->rows->items[row->parent].is_outside) {
+            put_row(layout, i, first, row->name);
+            continue;
+        }
+        first = row->depth;
+        str_clear(&path);
+        st = run_scope_path(layout->run, row->scope, &path);
+        put_row(layout, i, first, str_text(&path));
+    }
+    str_release(&path);
+    if (st)
+        error_set(err, st, "naming what was outside the iterations");
+    return st;
+}
+
+/* "hidden   12 modules under 2 %, 3.4 % together   25 below level 3" */
+static void put_hidden(const struct layout *layout,
+                       const struct view_options *options)
+{
+    const struct tree_choice *choice = layout->choice;
+    struct line line = line_begin(layout->sink, layout->term, "hidden");
+    char together[UNITS_MAX];
+
+    line.style = STYLE_DIM;
+    if (choice->n_small > 0)
+        line_printf(&line, "%zu %s under %g %%, %s together", choice->n_small,
+                    choice->n_small == 1 ? "module" : "modules",
+                    options->hide_below * 100,
+                    units_percent(together,
+                                  choice->small_ns / layout->rows->whole_ns,
+                                  0));
+    if (choice->n_deep > 0)
+        line_printf(&line, "%zu %s below level %u", choice->n_deep,
+                    choice->n_deep == 1 ? "module" : "modules", choice->depth);
+    if (line.column)
+        line_item(&line, choice->n_deep ? "(--depth, --all)" : "(--all)");
+    line_end(&line);
+}
+
+/* What the numbers below are. */
+static void put_caption(const struct layout *layout)
+{
+    struct line line = line_begin(layout->sink, layout->term, "times");
+    const struct rows *rows = layout->rows;
+
+    line.style = STYLE_DIM;
+    if (rows->n_iterations == 1)
+        line_item(&line, "of the one iteration");
+    else if (rows->n_iterations > 1)
+        line_printf(&line, "of an iteration, mean of %" PRIu64,
+                    rows->n_iterations);
+    else
+        line_item(&line, "in all, over every call");
+    if (rows->adds_up)
+        line_item(&line, "threads add up: shares may exceed 100 %");
+    line_end(&line);
+}
+
+enum assay_status tree_write(const struct run *run, const struct rows *rows,
+                             const struct tree_choice *choice,
+                             const struct view_options *options,
+                             struct sink *sink, struct error *err)
+{
+    struct layout layout = layout_of(run, rows, choice, &options->term, sink);
+    enum assay_status st;
+
+    put_caption(&layout);
+    put_head(&layout);
+    put_inside(&layout);
+    st = put_outside(&layout, err);
+    if (st)
+        return st;
+    put_hidden(&layout, options);
+    return ASSAY_OK;
+}

@@ -1,0 +1,136 @@
+/* views/tree_choice.c - which rows of a tree are worth showing. */
+#include "views/tree.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+
+void tree_release(struct tree_choice *choice)
+{
+    mem_free(choice->is_shown);
+    mem_free(choice->has_next);
+    *choice = (struct tree_choice){0};
+}
+
+/* What the rows outside of the iterations take together. */
+static double outside_ns(const struct rows *rows)
+{
+    double sum = 0;
+
+    for (size_t i = 1; i < rows->n; i++) {
+        if (rows->items[i].is_outside &&
+            !rows->items[rows->items[i].parent].is_outside)
+            sum += rows->items[i].total_ns;
+    }
+    return sum;
+}
+
+static bool is_small(const struct row *row, const struct view_options *options,
+                     double whole_outside)
+{
+    double share = row->is_outside ? row->total_ns / whole_outside : row->share;
+
+    return !options->all && !(share >= options->hide_below);
+}
+
+/* Marks what is large enough, below parents that are. */
+static void show_large(const struct rows *rows,
+                       const struct view_options *options,
+                       struct tree_choice *choice)
+{
+    double outside = outside_ns(rows);
+
+    choice->is_shown[0] = true;
+    for (size_t i = 1; i < rows->n; i++) {
+        const struct row *row = &rows->items[i];
+        bool parent_is_shown = choice->is_shown[row->parent];
+
+        choice->is_shown[i] =
+            parent_is_shown && !is_small(row, options, outside);
+        if (choice->is_shown[i])
+            continue;
+        choice->n_small++;
+        if (parent_is_shown && !row->is_outside && !isnan(row->total_ns))
+            choice->small_ns += row->total_ns;
+    }
+}
+
+/* The deepest level down to which at most max_rows rows are shown; never
+ * less than one. */
+static enum assay_status fit_depth(const struct rows *rows, size_t max_rows,
+                                   struct tree_choice *choice,
+                                   struct error *err)
+{
+    size_t *shown_at = mem_array(RUN_MAX_DEPTH + 1, sizeof *shown_at);
+    size_t shown = 0;
+
+    if (!shown_at)
+        return error_nomem(err, (RUN_MAX_DEPTH + 1) * sizeof *shown_at,
+                           "the levels of a tree");
+    for (size_t i = 0; i < rows->n; i++)
+        shown_at[rows->items[i].depth] += choice->is_shown[i];
+    choice->depth = 0;
+    for (uint32_t depth = 0; depth <= RUN_MAX_DEPTH; depth++) {
+        shown += shown_at[depth];
+        if (shown > max_rows && depth > 1)
+            break;
+        choice->depth = depth;
+    }
+    mem_free(shown_at);
+    return ASSAY_OK;
+}
+
+static void hide_deep(const struct rows *rows, struct tree_choice *choice)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        if (choice->is_shown[i] && rows->items[i].depth > choice->depth) {
+            choice->is_shown[i] = false;
+            choice->n_deep++;
+        }
+    }
+}
+
+/* Siblings inside and outside the iterations are drawn apart. */
+static enum assay_status link_siblings(const struct rows *rows,
+                                       struct tree_choice *choice,
+                                       struct error *err)
+{
+    bool *has_child = mem_array(rows->n, sizeof *has_child);
+
+    if (!has_child)
+        return error_nomem(err, rows->n, "the rows of a tree");
+    for (size_t i = rows->n; i-- > 1;) {
+        const struct row *row = &rows->items[i];
+
+        if (!choice->is_shown[i] ||
+            row->is_outside != rows->items[row->parent].is_outside)
+            continue;
+        choice->has_next[i] = has_child[row->parent];
+        has_child[row->parent] = true;
+    }
+    mem_free(has_child);
+    return ASSAY_OK;
+}
+
+enum assay_status tree_choose(const struct rows *rows,
+                              const struct view_options *options,
+                              size_t max_rows, struct tree_choice *choice,
+                              struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    choice->is_shown = mem_array(rows->n, sizeof *choice->is_shown);
+    choice->has_next = mem_array(rows->n, sizeof *choice->has_next);
+    if (!choice->is_shown || !choice->has_next)
+        return error_nomem(err, rows->n, "the rows of a tree");
+    show_large(rows, options, choice);
+    choice->depth = RUN_MAX_DEPTH;
+    if (options->depth >= 0)
+        choice->depth = (uint32_t)options->depth;
+    else if (max_rows > 0 && !options->all)
+        st = fit_depth(rows, max_rows, choice, err);
+    if (st)
+        return st;
+    hide_deep(rows, choice);
+    return link_siblings(rows, choice, err);
+}

@@ -1,0 +1,63 @@
+/* views/view_summary.c - one screen: what, where, how long, how steady. */
+#include "views/summary.h"
+#include "views/tree.h"
+
+/* Rows of the tree that leave room for the other lines on one screen. */
+enum { TREE_ROWS = 24 };
+
+static enum assay_status write_head(const struct summary *summary,
+                                    struct error *err)
+{
+    enum assay_status st;
+
+    summary_run(summary);
+    summary_machine(summary);
+    summary_settings(summary);
+    summary_import(summary);
+    summary_threads(summary);
+    summary_runs(summary);
+    sink_puts(summary->sink, "\n");
+    st = summary_latency(summary, err);
+    if (!st)
+        st = summary_steadiness(summary, err);
+    if (!st)
+        st = summary_memory(summary, err);
+    return st;
+}
+
+static enum assay_status write_tree(const struct summary *summary,
+                                    struct error *err)
+{
+    struct rows rows = {0};
+    struct tree_choice choice = {0};
+    enum assay_status st = rows_build(summary->run, &rows, err);
+
+    if (!st)
+        st = tree_choose(&rows, summary->options, TREE_ROWS, &choice, err);
+    if (!st)
+        st = tree_write(summary->run, &rows, &choice, summary->options,
+                        summary->sink, err);
+    tree_release(&choice);
+    rows_release(&rows);
+    return st;
+}
+
+enum assay_status view_summary(const struct run *run,
+                               const struct view_options *options,
+                               struct sink *sink, struct error *err)
+{
+    struct summary summary = {.run = run, .options = options, .sink = sink};
+    enum assay_status st = write_head(&summary, err);
+
+    if (st)
+        return st;
+    sink_puts(sink, "\n");
+    st = write_tree(&summary, err);
+    if (st)
+        return st;
+    sink_puts(sink, "\n");
+    summary_counters(&summary);
+    summary_health(&summary);
+    summary_next(&summary);
+    return sink_status(sink, err);
+}
