@@ -1,5 +1,6 @@
 /* base/text.c - the text_* part of term.h: fitting text to the screen. */
 #include "base/term.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -73,31 +74,16 @@ struct glyph {
     bool is_shown;  /* else a '?' stands for it */
 };
 
-/* Length and value of the UTF-8 sequence at the text; 0 where it is none
- * (Unicode 15, table 3-7: no surrogates, nothing longer than needed). */
-static size_t decode(const unsigned char *text, uint32_t *code)
+/* The code of the whole and well-formed character of n bytes. */
+static uint32_t code_of(const char *text, size_t n)
 {
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = text[0] < 0x80             ? 1
-               : (text[0] & 0xE0) == 0xC0 ? 2
-               : (text[0] & 0xF0) == 0xE0 ? 3
-               : (text[0] & 0xF8) == 0xF0 ? 4
-                                          : 0;
+    uint32_t code = (unsigned char)text[0];
 
-    if (n < 2) {
-        *code = text[0];
-        return n;
-    }
-    *code = text[0] & (0xFFu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-        *code = *code << 6 | (text[i] & 0x3Fu);
-    }
-    if (*code < smallest[n] || *code > 0x10FFFF ||
-        (*code >= 0xD800 && *code <= 0xDFFF))
-        return 0;
-    return n;
+    if (n > 1)
+        code &= 0xFFu >> (n + 1);
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3Fu);
+    return code;
 }
 
 static struct glyph glyph_at(const char *text)
@@ -108,9 +94,10 @@ static struct glyph glyph_at(const char *text)
 
     if (!text[0])
         return (struct glyph){0};
-    n = decode((const unsigned char *)text, &code);
+    n = utf8_length(text, 4); /* the NUL ends what is cut off */
     if (n == 0)
         return glyph;
+    code = code_of(text, n);
     glyph.bytes = n;
     if (IS_IN(hidden, code))
         return glyph;

@@ -2,6 +2,7 @@
 #include "views/line.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { ITEM_GAP = 3 };
 
@@ -12,7 +13,7 @@ struct line line_begin(struct sink *sink, const struct term *term,
 }
 
 /* Brings the line to where an item of so many columns begins. */
-static void make_place(struct line *line, size_t columns)
+static void make_place(struct line *line, size_t columns, size_t gap)
 {
     struct sink *sink = line->sink;
     size_t width = (size_t)line->term->width;
@@ -23,30 +24,54 @@ static void make_place(struct line *line, size_t columns)
         sink_puts(sink, term_style(line->term, STYLE_NONE));
         sink_puts(sink, " ");
         line->column = LINE_INDENT;
-    } else if (line->column + ITEM_GAP + columns > width) {
+    } else if (line->column + gap + columns > width) {
         sink_puts(sink, "\n");
         sink_repeat(sink, " ", LINE_INDENT);
         line->column = LINE_INDENT;
     } else {
-        sink_repeat(sink, " ", ITEM_GAP);
-        line->column += ITEM_GAP;
+        sink_repeat(sink, " ", gap);
+        line->column += gap;
     }
 }
 
-void line_item(struct line *line, const char *text)
+static void put_item(struct line *line, const char *text, size_t gap)
 {
     size_t columns = text_columns(text);
     size_t most = (size_t)line->term->width - LINE_INDENT;
 
     if (columns > most)
         columns = most;
-    make_place(line, columns);
+    make_place(line, columns, gap);
     if (line->style)
         sink_puts(line->sink, term_style(line->term, line->style));
     text_fit(line->sink, line->term, text, columns, ALIGN_LEFT);
     if (line->style)
         sink_puts(line->sink, term_style(line->term, STYLE_NONE));
     line->column += columns;
+}
+
+void line_item(struct line *line, const char *text)
+{
+    put_item(line, text, ITEM_GAP);
+}
+
+void line_sentence(struct line *line, const char *text)
+{
+    size_t gap = ITEM_GAP;
+
+    while (*text) {
+        char word[128];
+        size_t n = strcspn(text, " ");
+
+        if (n >= sizeof word)
+            n = sizeof word - 1;
+        memcpy(word, text, n);
+        word[n] = '\0';
+        put_item(line, word, gap);
+        gap = 1;
+        text += n;
+        text += strspn(text, " ");
+    }
 }
 
 void line_printf(struct line *line, const char *format, ...)

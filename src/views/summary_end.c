@@ -12,7 +12,7 @@ static void warn(const struct summary *summary, const char *text)
         line_begin(summary->sink, &summary->options->term, "WARNING");
 
     line.style = STYLE_RED;
-    line_item(&line, text);
+    line_sentence(&line, text);
     line_end(&line);
 }
 

@@ -1,15 +1,16 @@
 /* views/summary_facts.c - summary lines made of facts and names. */
+#include "base/units.h"
 #include "views/line.h"
 #include "views/summary.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Keys whose values need no word beside them. */
 static bool speaks_for_itself(const char *key)
 {
-    static const char *const keys[] = {"command", "cpu",  "date",    "file",
-                                       "host",    "name", "program", "source",
-                                       "system",  "when"};
+    static const char *const keys[] = {"cpu",  "file",   "kernel", "name",
+                                       "note", "source", "system"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(keys[i], key) == 0)
@@ -23,25 +24,43 @@ static bool is_number(const char *text)
     return text[0] && text[strspn(text, "0123456789.")] == '\0';
 }
 
-/* "Xeon", "2 cores", "kernel 6.1": a value with as much of its key as a
+/* Cuts a unit off the end of a key: "memory_bytes" is "memory". */
+static bool cut_unit(char *words, const char *unit)
+{
+    size_t n = strlen(words), n_unit = strlen(unit);
+
+    if (n <= n_unit || strcmp(words + n - n_unit, unit) != 0)
+        return false;
+    words[n - n_unit] = '\0';
+    return true;
+}
+
+/* "Xeon", "2 cores", "memory 62.8 GiB": a value with as much of its key as a
  * reader needs. */
 static void add_fact(struct line *line, const char *key, const char *value)
 {
-    char words[64];
+    char words[64], number[UNITS_MAX];
     size_t n = strnlen(key, sizeof words - 1);
 
     for (size_t i = 0; i < n; i++)
-        words[i] = key[i] == '_' || key[i] == '.' ? ' ' : key[i];
+        words[i] = key[i] == '_' ? ' ' : key[i];
     words[n] = '\0';
     if (speaks_for_itself(key))
         line_item(line, value);
-    else if (is_number(value) && strcmp(key, "version") != 0)
-        line_printf(line, "%s %s", value, words);
-    else
+    else if (!is_number(value))
         line_printf(line, "%s %s", words, value);
+    else if (cut_unit(words, " bytes"))
+        line_printf(line, "%s %s", words,
+                    units_bytes(number, strtod(value, NULL)));
+    else if (cut_unit(words, " us"))
+        line_printf(line, "%s %s", words,
+                    units_time(number, strtod(value, NULL) * 1e3));
+    else
+        line_printf(line, "%s %s", value, words);
 }
 
-/* All facts of "PREFIX.", in the order they were set. */
+/* All facts "PREFIX.WORD", in the order they were set. Those of more words are
+ * details, for --json. */
 static void add_facts(struct line *line, const struct run *run,
                       const char *prefix)
 {
@@ -51,7 +70,8 @@ static void add_facts(struct line *line, const struct run *run,
         const char *key, *value;
 
         run_fact_at(run, i, &key, &value);
-        if (strncmp(key, prefix, n) == 0 && key[n] == '.' && value[0])
+        if (strncmp(key, prefix, n) == 0 && key[n] == '.' && value[0] &&
+            !strchr(key + n + 1, '.'))
             add_fact(line, key + n + 1, value);
     }
 }
@@ -67,13 +87,24 @@ static void write_facts(const struct summary *summary, const char *prefix)
 
 void summary_run(const struct summary *summary)
 {
+    const struct run *run = summary->run;
     struct line line =
         line_begin(summary->sink, &summary->options->term, "run");
+    const char *command = run_fact(run, "program.command");
+    const char *started = run_fact(run, "time.started");
+    const char *version = run_fact(run, "assay.version");
 
     line.style = STYLE_BOLD;
-    line_item(&line, run_scope(summary->run, RUN_ROOT)->name);
+    line_item(&line, run_scope(run, RUN_ROOT)->name);
     line.style = STYLE_NONE;
-    add_facts(&line, summary->run, "run");
+    if (!command)
+        command = run_fact(run, "program.name");
+    if (command)
+        line_item(&line, command);
+    if (started)
+        line_item(&line, started);
+    if (version)
+        line_printf(&line, "assay %s", version);
     line_end(&line);
 }
 

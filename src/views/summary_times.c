@@ -86,7 +86,8 @@ enum assay_status summary_latency(const struct summary *summary,
     double scale;
 
     if (!run_has_iterations(summary->run)) {
-        line_item(&line, "- no iterations were marked, so times are totals");
+        line_sentence(&line,
+                      "- no iterations were marked, so times are totals");
         line_end(&line);
         return ASSAY_OK;
     }
@@ -121,7 +122,7 @@ enum assay_status summary_steadiness(const struct summary *summary,
     if (st)
         return st;
     line.style = verdict.steadiness == STEADY ? STYLE_GREEN : STYLE_YELLOW;
-    line_item(&line, verdict.text);
+    line_sentence(&line, verdict.text);
     line_end(&line);
     return ASSAY_OK;
 }

@@ -42,7 +42,7 @@ static struct layout layout_of(const struct run *run, const struct rows *rows,
     if (width >= 72)
         layout.bar = width >= 100 ? 16 : 10;
     if (rows->has_classes && width >= 110)
-        layout.class_name = 20;
+        layout.class_name = width >= 140 ? 30 : 20;
     taken += layout.bar + (layout.bar > 0) + layout.class_name;
     layout.name = width > taken + LEAST_NAME ? width - taken : LEAST_NAME;
     if (layout.name > 64)
@@ -213,9 +213,7 @@ static void put_hidden(const struct layout *layout,
         line_printf(&line, "%zu %s under %g %%, %s together", choice->n_small,
                     choice->n_small == 1 ? "module" : "modules",
                     options->hide_below * 100,
-                    units_percent(together,
-                                  choice->small_ns / layout->rows->whole_ns,
-                                  0));
+                    units_percent(together, choice->small_share, 0));
     if (choice->n_deep > 0)
         line_printf(&line, "%zu %s below level %u", choice->n_deep,
                     choice->n_deep == 1 ? "module" : "modules", choice->depth);
@@ -239,7 +237,7 @@ static void put_caption(const struct layout *layout)
     else
         line_item(&line, "in all, over every call");
     if (rows->adds_up)
-        line_item(&line, "threads add up: shares may exceed 100 %");
+        line_sentence(&line, "threads add up: shares may exceed 100 %");
     line_end(&line);
 }
 

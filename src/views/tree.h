@@ -9,12 +9,12 @@
 
 /* Which rows are shown, and what is said about the others. */
 struct tree_choice {
-    bool *is_shown;  /* by row */
-    bool *has_next;  /* by row: a sibling that is shown comes after it */
-    size_t n_small;  /* hidden for their share */
-    double small_ns; /* what those take together */
-    size_t n_deep;   /* hidden for their depth */
-    uint32_t depth;  /* levels shown below the root */
+    bool *is_shown;     /* by row */
+    bool *has_next;     /* by row: a sibling that is shown comes after it */
+    size_t n_small;     /* hidden for their share */
+    double small_share; /* what those take together */
+    size_t n_deep;      /* hidden for their depth */
+    uint32_t depth;     /* levels shown below the root */
 };
 
 /* max_rows 0 shows all levels unless options.depth says otherwise; else the

@@ -47,11 +47,6 @@ static void show_large(const struct rows *rows,
 
         choice->is_shown[i] =
             parent_is_shown && !is_small(row, options, outside);
-        if (choice->is_shown[i])
-            continue;
-        choice->n_small++;
-        if (parent_is_shown && !row->is_outside && !isnan(row->total_ns))
-            choice->small_ns += row->total_ns;
     }
 }
 
@@ -82,10 +77,16 @@ static enum assay_status fit_depth(const struct rows *rows, size_t max_rows,
 
 static void hide_deep(const struct rows *rows, struct tree_choice *choice)
 {
-    for (size_t i = 0; i < rows->n; i++) {
-        if (choice->is_shown[i] && rows->items[i].depth > choice->depth) {
+    for (size_t i = 1; i < rows->n; i++) {
+        const struct row *row = &rows->items[i];
+
+        if (row->depth > choice->depth) {
             choice->is_shown[i] = false;
             choice->n_deep++;
+        } else if (!choice->is_shown[i]) {
+            choice->n_small++;
+            if (choice->is_shown[row->parent] && row->share > 0)
+                choice->small_share += row->share;
         }
     }
 }

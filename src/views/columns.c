@@ -1,0 +1,99 @@
+/* views/columns.c - see columns.h. */
+#include "views/columns.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static const struct {
+    const char *title;
+    size_t width;
+    int screen;
+} columns[] = {
+#define VIEW_COLUMN_ROW(name, title, width, screen) {title, width, screen},
+    VIEW_COLUMNS(VIEW_COLUMN_ROW)
+#undef VIEW_COLUMN_ROW
+};
+
+size_t column_width(enum column column)
+{
+    return columns[column].width;
+}
+
+int column_screen(enum column column)
+{
+    return columns[column].screen;
+}
+
+const char *column_title(char buffer[UNITS_MAX], enum column column,
+                         struct time_unit unit)
+{
+    bool has_unit = column == COLUMN_TOTAL || column == COLUMN_SELF;
+
+    snprintf(buffer, UNITS_MAX, "%s%s%s", columns[column].title,
+             has_unit ? " " : "", has_unit ? unit.name : "");
+    return buffer;
+}
+
+static const char *time_text(char buffer[UNITS_MAX], double ns,
+                             struct time_unit unit)
+{
+    /* units_ms() shows a millionth of what it is given. */
+    return units_ms(buffer, ns / unit.ns * 1e6);
+}
+
+const char *column_text(char buffer[UNITS_MAX], enum column column,
+                        const struct rows *rows, const struct ranked *item,
+                        struct time_unit unit)
+{
+    const struct row *row = &item->row;
+
+    switch (column) {
+    case COLUMN_CALLS:
+        return units_count(buffer, rows_each(rows, row, row->calls));
+    case COLUMN_TOTAL:
+        return time_text(buffer, rows_each(rows, row, row->total_ns), unit);
+    case COLUMN_SELF:
+        return time_text(buffer, rows_each(rows, row, row->self_ns), unit);
+    case COLUMN_SHARE:
+        return units_percent(buffer, row->share, 0);
+    case COLUMN_CALL:
+        return time_text(buffer, row_call_ns(row), unit);
+    case COLUMN_MEDIAN:
+        return time_text(buffer, item->stats.median_ns, unit);
+    case COLUMN_P95:
+        return time_text(buffer, item->stats.p95_ns, unit);
+    case COLUMN_MIN:
+        return time_text(buffer, item->stats.min_ns, unit);
+    case COLUMN_MAX:
+        return time_text(buffer, item->stats.max_ns, unit);
+    case COLUMN_PEAK:
+        return units_bytes(buffer, row->peak_bytes == RUN_UNKNOWN
+                                       ? NAN
+                                       : (double)row->peak_bytes);
+    case N_COLUMNS:
+        break;
+    }
+    return "";
+}
+
+bool ranking_has_bytes(const struct ranking *ranking)
+{
+    for (size_t i = 0; i < ranking->n; i++) {
+        if (ranking->items[i].row.peak_bytes != RUN_UNKNOWN)
+            return true;
+    }
+    return false;
+}
+
+enum assay_status columns_caption(const struct rows *rows, struct str *text)
+{
+    if (rows->n_iterations == 0)
+        return str_append(text, "total and self over every call, median to "
+                                "max of one call");
+    if (rows->n_iterations == 1)
+        return str_append(text, "of the one iteration; a call: its mean");
+    return str_printf(text,
+                      "of an iteration, mean of %" PRIu64 "; a call: its mean",
+                      rows->n_iterations);
+}

@@ -1,0 +1,72 @@
+/* views/fields.c - see fields.h. */
+#include "views/fields.h"
+
+#include "views/ranking.h"
+
+#include <math.h>
+
+const char *field_name(enum field field)
+{
+    static const char *const names[] = {
+#define VIEW_FIELD_NAME(name, text) text,
+        VIEW_FIELDS(VIEW_FIELD_NAME)
+#undef VIEW_FIELD_NAME
+    };
+
+    return names[field];
+}
+
+static double bytes_value(int64_t bytes)
+{
+    return bytes == RUN_UNKNOWN ? NAN : (double)bytes;
+}
+
+double field_value(enum field field, const struct rows *rows,
+                   const struct row *row, const struct scope_stats *stats)
+{
+    switch (field) {
+    case FIELD_DEPTH:
+        return row->scope == RUN_NONE ? NAN : (double)row->depth;
+    case FIELD_CALLS:
+        return rows_each(rows, row, row->calls);
+    case FIELD_TOTAL:
+        return rows_each(rows, row, row->total_ns) / 1e6;
+    case FIELD_SELF:
+        return rows_each(rows, row, row->self_ns) / 1e6;
+    case FIELD_SHARE:
+        return row->share;
+    case FIELD_CALL:
+        return row_call_ns(row) / 1e6;
+    case FIELD_MEDIAN:
+        return stats->median_ns / 1e6;
+    case FIELD_MEDIAN_LOW:
+        return stats->median_low_ns / 1e6;
+    case FIELD_MEDIAN_HIGH:
+        return stats->median_high_ns / 1e6;
+    case FIELD_P5:
+        return stats->p5_ns / 1e6;
+    case FIELD_P95:
+        return stats->p95_ns / 1e6;
+    case FIELD_P99:
+        return stats->p99_ns / 1e6;
+    case FIELD_MIN:
+        return stats->min_ns / 1e6;
+    case FIELD_MAX:
+        return stats->max_ns / 1e6;
+    case FIELD_SD:
+        return stats->sd_ns / 1e6;
+    case FIELD_ALL_CALLS:
+        return row->calls;
+    case FIELD_ALL_TOTAL:
+        return row->total_ns;
+    case FIELD_ALL_SELF:
+        return row->self_ns;
+    case FIELD_BYTES:
+        return bytes_value(row->bytes);
+    case FIELD_PEAK_BYTES:
+        return bytes_value(row->peak_bytes);
+    case N_FIELDS:
+        break;
+    }
+    return NAN;
+}

@@ -1,0 +1,200 @@
+/* views/ranking.c - see ranking.h. */
+#include "views/ranking.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ranking_release(struct ranking *ranking)
+{
+    for (size_t i = 0; i < ranking->n; i++)
+        str_release(&ranking->items[i].label);
+    mem_free(ranking->items);
+    *ranking = (struct ranking){0};
+}
+
+double row_call_ns(const struct row *row)
+{
+    return row->calls > 0 ? row->total_ns / row->calls : NAN;
+}
+
+struct scope_stats stats_unknown(void)
+{
+    return (struct scope_stats){.mean_ns = NAN,
+                                .sd_ns = NAN,
+                                .mean_self_ns = NAN,
+                                .median_ns = NAN,
+                                .median_low_ns = NAN,
+                                .median_high_ns = NAN,
+                                .p5_ns = NAN,
+                                .p95_ns = NAN,
+                                .p99_ns = NAN,
+                                .min_ns = NAN,
+                                .max_ns = NAN,
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+}
+
+/* ---- joining ---------------------------------------------------------- */
+
+static const char *group_key(const struct row *row, enum view_group group)
+{
+    return group == GROUP_CLASS ? row->class_name : row->name;
+}
+
+/* A row below one of its own group is part of that one's total already. */
+static bool is_nested(const struct rows *rows, size_t at, enum view_group group)
+{
+    const char *key = group_key(&rows->items[at], group);
+
+    while (at != 0) {
+        at = rows->items[at].parent;
+        if (rows->items[at].is_called &&
+            strcmp(group_key(&rows->items[at], group), key) == 0)
+            return true;
+    }
+    return false;
+}
+
+static double add_known(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static void join(struct ranked *into, const struct row *row, bool nested)
+{
+    struct row *sum = &into->row;
+
+    into->n_scopes++;
+    sum->scope = RUN_NONE;
+    sum->is_called |= row->is_called;
+    sum->is_outside &= row->is_outside;
+    sum->calls = add_known(sum->calls, row->calls);
+    sum->self_ns = add_known(sum->self_ns, row->self_ns);
+    if (!nested) {
+        sum->total_ns = add_known(sum->total_ns, row->total_ns);
+        sum->share = add_known(sum->share, row->share);
+    }
+    if (row->bytes > sum->bytes)
+        sum->bytes = row->bytes;
+    if (row->peak_bytes > sum->peak_bytes)
+        sum->peak_bytes = row->peak_bytes;
+    if (strcmp(sum->class_name, row->class_name) != 0)
+        sum->class_name = "";
+}
+
+/* Fills the items, without labels; *n is how many there are. Rows that were
+ * never called only group others: a table has nothing to say about them. */
+static enum assay_status join_rows(const struct rows *rows,
+                                   enum view_group group, struct ranked *items,
+                                   size_t *n)
+{
+    enum assay_status st = ASSAY_OK;
+    struct map groups = {0};
+
+    *n = 0;
+    for (size_t i = 0; !st && i < rows->n; i++) {
+        const struct row *row = &rows->items[i];
+        uint64_t at;
+
+        if (!row->is_called)
+            continue;
+        if (group != GROUP_SCOPE &&
+            map_find_text(&groups, group_key(row, group), &at)) {
+            join(&items[at], row, is_nested(rows, i, group));
+            continue;
+        }
+        items[*n] = (struct ranked){
+            .row = *row, .order = i, .n_scopes = 1, .stats = stats_unknown()};
+        if (group != GROUP_SCOPE)
+            st = map_put_text(&groups, group_key(row, group), *n);
+        (*n)++;
+    }
+    map_release(&groups);
+    return st;
+}
+
+/* ---- sorting ---------------------------------------------------------- */
+
+static double sort_value(const struct ranked *item, enum view_sort sort)
+{
+    switch (sort) {
+    case SORT_SELF:
+        return item->row.self_ns;
+    case SORT_TOTAL:
+        return item->row.total_ns;
+    case SORT_CALLS:
+        return item->row.calls;
+    case SORT_MEAN:
+        return row_call_ns(&item->row);
+    case SORT_BYTES:
+        return item->row.peak_bytes == RUN_UNKNOWN
+                   ? NAN
+                   : (double)item->row.peak_bytes;
+    case SORT_NAME:
+    case SORT_ORDER:
+        break;
+    }
+    return 0;
+}
+
+/* Large first, unknown last, then by first appearance. */
+static int compare_ranked(const void *left, const void *right, void *context)
+{
+    const struct ranked *a = left, *b = right;
+    const enum view_sort *sort = context;
+    double x = sort_value(a, *sort), y = sort_value(b, *sort);
+    int order = 0;
+
+    if (*sort == SORT_NAME)
+        order = strcmp(a->row.name, b->row.name);
+    else if (isnan(x) || isnan(y))
+        order = isnan(x) - isnan(y);
+    else
+        order = (x < y) - (x > y);
+    return order ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+/* ---- naming ----------------------------------------------------------- */
+
+static enum assay_status describe(const struct run *run,
+                                  const struct view_options *options,
+                                  struct ranked *item, struct error *err)
+{
+    enum assay_status st;
+
+    if (options->group == GROUP_SCOPE)
+        st = run_scope_path(run, item->row.scope, &item->label);
+    else
+        st = str_append(&item->label, group_key(&item->row, options->group));
+    if (st)
+        return error_nomem(err, item->label.n, "the name of a row");
+    if (item->row.scope == RUN_NONE)
+        return ASSAY_OK;
+    return run_scope_stats(run, item->row.scope, RUN_ANY, &item->stats, err);
+}
+
+enum assay_status ranking_build(const struct run *run, const struct rows *rows,
+                                const struct view_options *options,
+                                size_t default_limit, struct ranking *ranking,
+                                struct error *err)
+{
+    enum view_sort sort = options->sort;
+    size_t limit = options->limit ? options->limit : default_limit, n;
+    enum assay_status st = ASSAY_OK;
+
+    ranking->items = mem_array(rows->n, sizeof *ranking->items);
+    if (!ranking->items ||
+        join_rows(rows, options->group, ranking->items, &n) != ASSAY_OK)
+        return error_nomem(err, rows->n * sizeof *ranking->items,
+                           "the rows of a table");
+    qsort_r(ranking->items, n, sizeof *ranking->items, compare_ranked, &sort);
+    ranking->n = options->all || limit > n ? n : limit;
+    ranking->n_hidden = n - ranking->n;
+    for (size_t i = 0; !st && i < ranking->n; i++)
+        st = describe(run, options, &ranking->items[i], err);
+    return st;
+}

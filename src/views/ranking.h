@@ -1,0 +1,42 @@
+/* views/ranking.h - the rows of a run as a table wants them: joined, sorted,
+ * and no more of them than asked for.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_RANKING_H
+#define VIEWS_RANKING_H
+
+#include "views/rows.h"
+#include "views/views.h"
+
+struct ranked {
+    struct row row;   /* its scope is RUN_NONE where several were joined */
+    size_t order;     /* of first appearance */
+    size_t n_scopes;  /* joined in it */
+    struct str label; /* the path, or what the joined ones share */
+    /* Of an iteration, over calls where none are marked; NaN where several
+     * scopes were joined. Filled for the rows that are listed. */
+    struct scope_stats stats;
+};
+
+struct ranking {
+    struct ranked *items;
+    size_t n;        /* listed */
+    size_t n_hidden; /* more than that are there */
+};
+
+/* Takes options.sort, group, limit and all; default_limit holds where the
+ * options name none, SIZE_MAX: all. Start from {0}; released by the caller,
+ * also on failure. */
+enum assay_status ranking_build(const struct run *run, const struct rows *rows,
+                                const struct view_options *options,
+                                size_t default_limit, struct ranking *ranking,
+                                struct error *err);
+void ranking_release(struct ranking *ranking);
+
+/* Mean of one call; NaN where there was none. */
+double row_call_ns(const struct row *row);
+
+/* Statistics of which nothing is known. */
+struct scope_stats stats_unknown(void);
+
+#endif

@@ -1,0 +1,73 @@
+/* views/view_csv.c - a row a scope as comma-separated values (RFC 4180).
+ *
+ * What is not known is an empty field. The names of the columns are those of
+ * the rows in view_json.c. */
+#include "base/decimal.h"
+#include "views/fields.h"
+#include "views/ranking.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Quoted where it must be; quotes are doubled. */
+static void put_text(struct sink *sink, const char *text)
+{
+    if (!strpbrk(text, "\",\r\n") && text[0] != ' ') {
+        sink_puts(sink, text);
+        return;
+    }
+    sink_puts(sink, "\"");
+    for (const char *at = text; *at; at++) {
+        if (*at == '"')
+            sink_puts(sink, "\"");
+        sink_write(sink, at, 1);
+    }
+    sink_puts(sink, "\"");
+}
+
+static void put_item(struct sink *sink, const struct rows *rows,
+                     const struct ranked *item)
+{
+    char number[DECIMAL_MAX];
+
+    put_text(sink, str_text(&item->label));
+    sink_puts(sink, ",");
+    put_text(sink, item->row.name);
+    sink_puts(sink, ",");
+    put_text(sink, item->row.class_name);
+    for (enum field i = 0; i < N_FIELDS; i++) {
+        double value = field_value(i, rows, &item->row, &item->stats);
+
+        sink_puts(sink, ",");
+        if (!isnan(value)) {
+            decimal_write(number, value);
+            sink_puts(sink, number);
+        }
+    }
+    sink_puts(sink, "\r\n");
+}
+
+enum assay_status view_csv(const struct run *run,
+                           const struct view_options *options,
+                           struct sink *sink, struct error *err)
+{
+    struct rows rows = {0};
+    struct ranking ranking = {0};
+    enum assay_status st = rows_build(run, &rows, err);
+
+    if (!st)
+        st = ranking_build(run, &rows, options, SIZE_MAX, &ranking, err);
+    if (st)
+        goto done;
+    sink_puts(sink, "path,name,class");
+    for (enum field i = 0; i < N_FIELDS; i++)
+        sink_printf(sink, ",%s", field_name(i));
+    sink_puts(sink, "\r\n");
+    for (size_t i = 0; i < ranking.n; i++)
+        put_item(sink, &rows, &ranking.items[i]);
+    st = sink_status(sink, err);
+done:
+    ranking_release(&ranking);
+    rows_release(&rows);
+    return st;
+}

@@ -1,0 +1,280 @@
+/* views/view_json.c - everything that the screen shows, and more digits of it.
+ *
+ * docs/show.md lists the members. The tree is a flat array in the order of the
+ * screen: a row names its parent by index, so no reader needs to nest. */
+#include "base/json.h"
+#include "views/fields.h"
+#include "views/ranking.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { INDENT = 2 };
+
+static void write_facts(struct json_writer *json, const struct run *run,
+                        const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    for (size_t i = 0; i < run_fact_count(run); i++) {
+        const char *key, *value;
+
+        run_fact_at(run, i, &key, &value);
+        if (strncmp(key, prefix, n) == 0)
+            json_member_string(json, key + n, value);
+    }
+}
+
+static void write_run(struct json_writer *json, const struct run *run,
+                      const struct view_options *options)
+{
+    const struct scope *root = run_scope(run, RUN_ROOT);
+
+    json_key(json, "run");
+    json_object_begin(json);
+    json_member_string(json, "name", root->name);
+    json_member_string(json, "class", root->class_name);
+    json_member_string(json, "source", options->source);
+    json_member_string(json, "program", run_fact(run, "program.name"));
+    json_member_string(json, "command", run_fact(run, "program.command"));
+    json_member_string(json, "started", run_fact(run, "time.started"));
+    json_member_string(json, "version", run_fact(run, "assay.version"));
+    json_member_double(json, "duration_ms", (double)run_duration_ns(run) / 1e6);
+    json_object_end(json);
+    json_key(json, "facts");
+    json_object_begin(json);
+    write_facts(json, run, "");
+    json_object_end(json);
+    json_key(json, "machine");
+    json_object_begin(json);
+    write_facts(json, run, "machine.");
+    json_object_end(json);
+}
+
+static void write_threads(struct json_writer *json, const struct run *run)
+{
+    json_key(json, "threads");
+    json_array_begin(json);
+    for (uint32_t i = 0; i < run_thread_count(run); i++) {
+        const struct run_thread *thread = run_thread(run, i);
+
+        json_inline_object_begin(json);
+        json_member_string(json, "name", thread->name);
+        json_member_string(json, "kind", thread_kind_text(thread->kind));
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static enum assay_status write_latency(struct json_writer *json,
+                                       const struct run *run, struct error *err)
+{
+    struct scope_stats stats = stats_unknown();
+    enum assay_status st = ASSAY_OK;
+
+    json_key(json, "runs");
+    json_object_begin(json);
+    json_member_int(json, "warm_up", (int64_t)run_health_of(run)->warm_up);
+    json_member_int(json, "measured", (int64_t)run_iteration_count(run));
+    json_object_end(json);
+    if (run_has_iterations(run))
+        st = run_scope_stats(run, RUN_ROOT, RUN_ANY, &stats, err);
+    json_key(json, "latency");
+    json_object_begin(json);
+    json_member_double(json, "median_ms", stats.median_ns / 1e6);
+    json_member_double(json, "median_low_ms", stats.median_low_ns / 1e6);
+    json_member_double(json, "median_high_ms", stats.median_high_ns / 1e6);
+    json_member_double(json, "mean_ms", stats.mean_ns / 1e6);
+    json_member_double(json, "sd_ms", stats.sd_ns / 1e6);
+    json_member_double(json, "p5_ms", stats.p5_ns / 1e6);
+    json_member_double(json, "p95_ms", stats.p95_ns / 1e6);
+    json_member_double(json, "p99_ms", stats.p99_ns / 1e6);
+    json_member_double(json, "min_ms", stats.min_ns / 1e6);
+    json_member_double(json, "max_ms", stats.max_ns / 1e6);
+    json_member_double(json, "per_second", 1e9 / stats.mean_ns);
+    json_object_end(json);
+    return st;
+}
+
+static const char *steadiness_text(enum steadiness steadiness)
+{
+    switch (steadiness) {
+    case STEADY:
+        return "steady";
+    case STEADY_TOO_FEW:
+        return "too few";
+    case STEADY_DRIFTING:
+        return "drifting";
+    case STEADY_OUTLIERS:
+        return "outliers";
+    case STEADY_NOISY:
+        return "noisy";
+    }
+    return NULL;
+}
+
+static enum assay_status write_steadiness(struct json_writer *json,
+                                          const struct run *run,
+                                          struct error *err)
+{
+    struct verdict verdict;
+    enum assay_status st;
+
+    json_key(json, "steady");
+    if (!run_has_iterations(run)) {
+        json_write_null(json);
+        return ASSAY_OK;
+    }
+    st = run_verdict(run, &verdict, err);
+    if (st)
+        return st;
+    json_object_begin(json);
+    json_member_string(json, "verdict", steadiness_text(verdict.steadiness));
+    json_member_string(json, "text", verdict.text);
+    json_member_double(json, "drift", verdict.drift);
+    json_member_int(json, "outliers", (int64_t)verdict.n_outliers);
+    json_member_double(json, "median_width", verdict.median_width);
+    json_member_double(json, "noise", verdict.noise);
+    json_object_end(json);
+    return ASSAY_OK;
+}
+
+static enum assay_status write_memory(struct json_writer *json,
+                                      const struct run *run, struct error *err)
+{
+    const struct run_memory *memory = run_memory_of(run);
+    struct str path = {0};
+    enum assay_status st = ASSAY_OK;
+
+    json_key(json, "memory");
+    if (memory->peak_bytes == RUN_UNKNOWN) {
+        json_write_null(json);
+        return ASSAY_OK;
+    }
+    json_object_begin(json);
+    json_member_int(json, "peak_bytes", memory->peak_bytes);
+    json_member_double(json, "peak_at_ms", (double)memory->peak_ns / 1e6);
+    if (memory->peak_scope < run_scope_count(run)) {
+        st = run_scope_path(run, memory->peak_scope, &path);
+        json_member_string(json, "peak_scope", str_text(&path));
+    }
+    json_object_end(json);
+    str_release(&path);
+    return st ? error_nomem(err, 0, "the path of a scope") : ASSAY_OK;
+}
+
+static void write_health(struct json_writer *json, const struct run *run)
+{
+    const struct run_health *health = run_health_of(run);
+
+    json_key(json, "health");
+    json_object_begin(json);
+    json_member_bool(json, "is_incomplete", health->is_incomplete);
+    json_member_int(json, "lost_spans", (int64_t)health->lost_spans);
+    json_member_int(json, "unbalanced_ends", (int64_t)health->unbalanced_ends);
+    json_member_int(json, "open_at_end", (int64_t)health->open_at_end);
+    json_member_int(json, "too_deep", (int64_t)health->too_deep);
+    json_object_end(json);
+}
+
+static void write_counters(struct json_writer *json, const struct run *run)
+{
+    json_key(json, "counters");
+    json_array_begin(json);
+    for (uint32_t i = 0; i < run_counters(run); i++) {
+        const struct counter *counter = run_counter(run, i);
+
+        json_inline_object_begin(json);
+        json_member_string(json, "name", counter->name);
+        json_member_string(json, "unit", counter->unit);
+        json_member_int(json, "n", (int64_t)counter->n);
+        json_member_double(json, "mean", counter->n ? counter->mean : NAN);
+        json_member_double(json, "min", counter->n ? counter->min : NAN);
+        json_member_double(json, "max", counter->n ? counter->max : NAN);
+        json_member_double(json, "last", counter->n ? counter->last : NAN);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static enum assay_status write_row(struct json_writer *json,
+                                   const struct run *run,
+                                   const struct rows *rows, size_t at,
+                                   struct str *path, struct error *err)
+{
+    const struct row *row = &rows->items[at];
+    struct scope_stats stats;
+    enum assay_status st =
+        run_scope_stats(run, row->scope, RUN_ANY, &stats, err);
+
+    if (st)
+        return st;
+    if (!row->is_called)
+        stats = stats_unknown();
+    str_clear(path);
+    if (run_scope_path(run, row->scope, path))
+        return error_nomem(err, 0, "the path of a scope");
+    json_inline_object_begin(json);
+    json_member_string(json, "path", str_text(path));
+    json_member_string(json, "name", row->name);
+    json_member_string(json, "class", row->class_name);
+    json_key(json, "parent");
+    if (at == 0)
+        json_write_null(json);
+    else
+        json_write_uint(json, row->parent);
+    json_member_bool(json, "is_outside", row->is_outside);
+    for (enum field i = 0; i < N_FIELDS; i++)
+        json_member_double(json, field_name(i),
+                           field_value(i, rows, row, &stats));
+    json_object_end(json);
+    return ASSAY_OK;
+}
+
+static enum assay_status write_tree(struct json_writer *json,
+                                    const struct run *run, struct error *err)
+{
+    struct rows rows = {0};
+    struct str path = {0};
+    enum assay_status st = rows_build(run, &rows, err);
+
+    if (st)
+        goto done;
+    json_member_bool(json, "threads_add_up", rows.adds_up);
+    json_key(json, "tree");
+    json_array_begin(json);
+    for (size_t i = 0; !st && i < rows.n; i++)
+        st = write_row(json, run, &rows, i, &path, err);
+    json_array_end(json);
+done:
+    str_release(&path);
+    rows_release(&rows);
+    return st;
+}
+
+enum assay_status view_json(const struct run *run,
+                            const struct view_options *options,
+                            struct sink *sink, struct error *err)
+{
+    struct json_writer json = json_writer(sink, INDENT);
+    enum assay_status st;
+
+    json_object_begin(&json);
+    write_run(&json, run, options);
+    write_threads(&json, run);
+    st = write_latency(&json, run, err);
+    if (!st)
+        st = write_steadiness(&json, run, err);
+    if (!st)
+        st = write_memory(&json, run, err);
+    if (st)
+        return st;
+    write_health(&json, run);
+    write_counters(&json, run);
+    st = write_tree(&json, run, err);
+    if (st)
+        return st;
+    json_object_end(&json);
+    sink_puts(sink, "\n");
+    return sink_status(sink, err);
+}

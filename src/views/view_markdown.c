@@ -1,0 +1,120 @@
+/* views/view_markdown.c - the table of a run for a page or a pull request. */
+#include "views/columns.h"
+
+#include <string.h>
+
+enum { DEFAULT_ROWS = 20 };
+
+/* A name as text: nothing in it ends the cell, opens markup or is HTML. */
+static enum assay_status put_text(struct sink *sink, const struct term *term,
+                                  const char *text)
+{
+    struct str safe = {0};
+    struct sink shown = sink_to_str(&safe);
+    enum assay_status st;
+
+    text_put(&shown, term, text);
+    for (const char *at = str_text(&safe); *at; at++) {
+        if (*at == '<')
+            sink_puts(sink, "&lt;");
+        else if (*at == '&')
+            sink_puts(sink, "&amp;");
+        else if (strchr("\\`*_[]|~$>", *at))
+            sink_printf(sink, "\\%c", *at);
+        else
+            sink_write(sink, at, 1);
+    }
+    st = sink_status(&shown, NULL);
+    str_release(&safe);
+    return st;
+}
+
+static bool has_column(enum column column, const struct ranking *ranking)
+{
+    return column != COLUMN_PEAK || ranking_has_bytes(ranking);
+}
+
+static void put_head(struct sink *sink, const struct rows *rows,
+                     const struct ranking *ranking)
+{
+    char title[UNITS_MAX];
+
+    sink_puts(sink, "| module |");
+    if (rows->has_classes)
+        sink_puts(sink, " class |");
+    for (enum column i = 0; i < N_COLUMNS; i++) {
+        if (has_column(i, ranking))
+            sink_printf(sink, " %s |", column_title(title, i, rows_unit(rows)));
+    }
+    sink_puts(sink, rows->has_classes ? "\n|:--|:--|" : "\n|:--|");
+    for (enum column i = 0; i < N_COLUMNS; i++) {
+        if (has_column(i, ranking))
+            sink_puts(sink, "--:|");
+    }
+    sink_puts(sink, "\n");
+}
+
+static enum assay_status put_item(struct sink *sink, const struct rows *rows,
+                                  const struct ranking *ranking,
+                                  const struct ranked *item,
+                                  const struct term *term)
+{
+    const char *label = str_text(&item->label);
+    char text[UNITS_MAX];
+    enum assay_status st;
+
+    sink_puts(sink, "| ");
+    st = put_text(sink, term, label[0] ? label : "-");
+    sink_puts(sink, " |");
+    if (!st && rows->has_classes) {
+        sink_puts(sink, " ");
+        st = put_text(sink, term, item->row.class_name);
+        sink_puts(sink, " |");
+    }
+    for (enum column i = 0; i < N_COLUMNS; i++) {
+        if (has_column(i, ranking))
+            sink_printf(sink, " %s |",
+                        column_text(text, i, rows, item, rows_unit(rows)));
+    }
+    sink_puts(sink, "\n");
+    return st;
+}
+
+static enum assay_status put_table(const struct rows *rows,
+                                   const struct ranking *ranking,
+                                   const struct view_options *options,
+                                   struct sink *sink)
+{
+    struct str caption = {0};
+    enum assay_status st;
+
+    put_head(sink, rows, ranking);
+    st = columns_caption(rows, &caption);
+    for (size_t i = 0; !st && i < ranking->n; i++)
+        st = put_item(sink, rows, ranking, &ranking->items[i], &options->term);
+    sink_printf(sink, "\nTimes: %s.%s", str_text(&caption),
+                rows->adds_up ? " Threads add up: shares may exceed 100 %."
+                              : "");
+    if (ranking->n_hidden > 0)
+        sink_printf(sink, " %zu more rows are not listed.", ranking->n_hidden);
+    sink_puts(sink, "\n");
+    str_release(&caption);
+    return st;
+}
+
+enum assay_status view_markdown(const struct run *run,
+                                const struct view_options *options,
+                                struct sink *sink, struct error *err)
+{
+    struct rows rows = {0};
+    struct ranking ranking = {0};
+    enum assay_status st = rows_build(run, &rows, err);
+
+    if (!st)
+        st = ranking_build(run, &rows, options, DEFAULT_ROWS, &ranking, err);
+    if (!st && put_table(&rows, &ranking, options, sink))
+        st = error_nomem(err, 0, "the rows of a table");
+    ranking_release(&ranking);
+    rows_release(&rows);
+    return st ? st : sink_status(sink, err);
+}
