@@ -61,6 +61,8 @@ extern const struct exit_code exit_codes[];
 /* No options but --help: for the commands that need none. */
 extern const struct option no_options[];
 
+extern const struct command cmd_show;
+extern const struct command cmd_trace;
 extern const struct command cmd_help;
 extern const struct command cmd_version;
 extern const struct command cmd_completion;

@@ -6,9 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* clang-format off */
 const struct command *const commands[] = {
-    &cmd_help, &cmd_version, &cmd_completion, &cmd_man, NULL,
+    &cmd_show,
+    &cmd_trace,
+    &cmd_help,
+    &cmd_version,
+    &cmd_completion,
+    &cmd_man,
+    NULL,
 };
+/* clang-format on */
 
 const struct option no_options[] = {{.kind = OPTION_END}};
 

@@ -81,6 +81,6 @@ enum assay_status result_close(struct result *result, enum assay_status st,
     result->output = NULL;
     if (st || !result->path)
         return st;
-    return print(err, "wrote %s  %s\n", result->path,
+    return print(err, "wrote  %s  %s\n", result->path,
                  units_file_size(size, (double)bytes));
 }

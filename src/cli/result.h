@@ -21,7 +21,7 @@ struct result {
 enum assay_status result_open(const char *path, struct result *result,
                               struct error *err);
 
-/* Ends the result when st is ASSAY_OK and says "wrote NAME SIZE" on standard
+/* Ends the result when st is ASSAY_OK and says "wrote  NAME  SIZE" on standard
  * output where it went to a file; discards it otherwise. Returns st, or why
  * the end failed. */
 enum assay_status result_close(struct result *result, enum assay_status st,

@@ -1,0 +1,1 @@
+assay show run.assay --iterations 9..3

@@ -1,0 +1,2 @@
+: >empty.assay
+assay show empty.assay

@@ -1,0 +1,5 @@
+echo old >out.txt
+assay show missing.assay -o out.txt
+echo "exit $?"
+cat out.txt
+ls

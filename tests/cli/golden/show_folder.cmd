@@ -1,0 +1,2 @@
+mkdir folder.assay
+assay show folder.assay

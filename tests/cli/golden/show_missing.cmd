@@ -1,0 +1,1 @@
+assay show missing.assay

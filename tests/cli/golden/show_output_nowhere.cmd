@@ -1,0 +1,1 @@
+assay show run.assay --json -o nowhere/out.json

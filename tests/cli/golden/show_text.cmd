@@ -1,0 +1,2 @@
+echo 'Dear diary, this is not a run.' >text.assay
+assay show text.assay

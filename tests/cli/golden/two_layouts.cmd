@@ -1,0 +1,1 @@
+assay show run.assay --tree --json

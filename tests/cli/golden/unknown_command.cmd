@@ -1,0 +1,1 @@
+assay shwo run.assay
