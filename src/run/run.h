@@ -53,6 +53,10 @@ struct scope {
 enum assay_status run_scope_add(struct run *run, uint32_t parent,
                                 const char *name, const char *class_name,
                                 uint32_t *id, struct error *err);
+/* Finds without adding: *id is RUN_NONE where there is none. */
+enum assay_status run_scope_find(const struct run *run, uint32_t parent,
+                                 const char *name, const char *class_name,
+                                 uint32_t *id, struct error *err);
 size_t run_scope_count(const struct run *run); /* the root included */
 const struct scope *run_scope(const struct run *run, uint32_t id);
 

@@ -110,6 +110,23 @@ enum assay_status run_scope_add(struct run *run, uint32_t parent,
     return st;
 }
 
+enum assay_status run_scope_find(const struct run *run, uint32_t parent,
+                                 const char *name, const char *class_name,
+                                 uint32_t *id, struct error *err)
+{
+    struct str key = {0};
+    uint64_t found = RUN_NONE;
+
+    if (scope_key(&key, parent, name, class_name ? class_name : "")) {
+        str_release(&key);
+        return error_nomem(err, strlen(name), "the name of a scope");
+    }
+    map_find(&run->scope_ids, key.text, key.n, &found);
+    *id = (uint32_t)found;
+    str_release(&key);
+    return ASSAY_OK;
+}
+
 size_t run_scope_count(const struct run *run)
 {
     return run->n_scopes;

@@ -76,21 +76,40 @@ double student_tails(double t, double df)
     return beta_share(df / 2, 0.5, df / (df + t * t), t * t / (df + t * t));
 }
 
+static double student_density(double t, double df)
+{
+    const double log_two_pi = 1.8378770664093454836,
+                 log_pi = 1.1447298858494002;
+
+    if (df > many_df)
+        return exp(-(t * t + log_two_pi) / 2);
+    return exp(log_gamma((df + 1) / 2) - log_gamma(df / 2) -
+               (log(df) + log_pi) / 2 - (df + 1) / 2 * log1p(t * t / df));
+}
+
+/* Log tails over log t bend only one way, so that Newton's steps from far out
+ * close in; halving the bracket catches those that leave it. */
 double student_critical(double tails, double df)
 {
-    double low = 0, high = 1;
+    double low = 0, high = 1, t;
 
     while (student_tails(high, df) > tails && high < 1e300)
         high *= 2;
-    for (int i = 0; i < 200 && high - low > 1e-13 * high; i++) {
-        double middle = low + (high - low) / 2;
+    t = high;
+    for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
+        double now = student_tails(t, df);
+        double slope = -2 * t * student_density(t, df) / now;
+        double next = t * exp((log(tails) - log(now)) / slope);
 
-        if (student_tails(middle, df) > tails)
-            low = middle;
+        if (now > tails)
+            low = t;
         else
-            high = middle;
+            high = t;
+        if (fabs(next - t) <= 1e-12 * t)
+            break;
+        t = next > low && next < high ? next : low + (high - low) / 2;
     }
-    return high;
+    return t;
 }
 
 double trigamma(double x)
