@@ -82,6 +82,10 @@ bool json_fixed(const struct json_reader *reader, int decimals, int64_t *value);
 enum assay_status json_skip(struct json_reader *reader, struct error *err);
 enum assay_status json_skip_rest(struct json_reader *reader, struct error *err);
 
+/* After a failure: whether the document just stopped between two tokens, where
+ * something should follow, and not inside of one. */
+bool json_is_cut_off(const struct json_reader *reader);
+
 uint64_t json_bytes_read(const struct json_reader *reader);
 /* "line 3, column 14", for messages about what was just read. Columns count
  * bytes. */

@@ -70,6 +70,7 @@ bool json_fail_wanted(struct json_reader *reader, const char *at,
         return json_fail(reader, at, wanted);
     if (reader->depth == 0)
         return json_fail(reader, at, "there is no JSON value in the file");
+    reader->is_cut_off = true;
     return json_fail_at_end(reader,
                             reader->in_object ? "an object" : "an array");
 }
@@ -183,6 +184,11 @@ bool json_refill(struct json_reader *reader)
     if (is_first)
         skip_byte_order_mark(reader);
     return true;
+}
+
+bool json_is_cut_off(const struct json_reader *reader)
+{
+    return reader->is_cut_off;
 }
 
 uint64_t json_bytes_read(const struct json_reader *reader)

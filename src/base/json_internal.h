@@ -32,7 +32,8 @@ struct json_reader {
     char *cut;     /* where the NUL behind the text was put, */
     char cut_byte; /* and what it replaced */
     bool in_object;
-    bool is_last; /* the source has no more */
+    bool is_last;    /* the source has no more */
+    bool is_cut_off; /* between two tokens */
     enum json_state state;
     enum json_token kind;
     char *text;

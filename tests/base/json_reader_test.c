@@ -459,3 +459,29 @@ TEST(a_reader_leaks_nothing_whichever_allocation_fails)
     CHECK(nth > 4);
     mem_free(text);
 }
+
+static bool is_cut_off(const char *text)
+{
+    enum json_token token = JSON_NULL;
+    struct json_reader *reader;
+    bool answer;
+
+    CHECK_INT(json_reader_new_text(text, strlen(text), &reader, NULL),
+              ASSAY_OK);
+    while (!json_next(reader, &token, NULL) && token != JSON_END)
+        ;
+    answer = json_is_cut_off(reader);
+    json_reader_free(reader);
+    return answer;
+}
+
+TEST(a_document_that_stops_between_tokens_can_be_told_from_a_broken_one)
+{
+    CHECK(is_cut_off("[1"));
+    CHECK(is_cut_off("[1, "));
+    CHECK(is_cut_off("[{}"));
+    CHECK(!is_cut_off("[1]"));
+    CHECK(!is_cut_off("[\"a"));
+    CHECK(!is_cut_off("[1}"));
+    CHECK(!is_cut_off("[tru"));
+}
