@@ -2,12 +2,14 @@
  *
  * The Chrome trace event format, as PyTorch's profiler writes it (Kineto's
  * object, the bare array of older builds), plain or gzip. Streaming: memory is
- * bounded whatever the length; events may come in any order.
+ * bounded whatever the length; events may come in any order. docs/import.md
+ * says what becomes of each kind of event.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef STORE_IMPORT_H
 #define STORE_IMPORT_H
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "run/run.h"
 
@@ -19,9 +21,15 @@ struct import_options {
 
 /* Makes a sealed run of the trace. Beyond what the run itself holds, facts
  * tell what was read: "import.events", "import.events.X" (and each other kind
- * by its letter), "import.operators", "import.kernels", "import.kernels_us". */
+ * by its letter), "import.operators", "import.kernels", "import.kernels_us".
+ * options may be NULL. */
 enum assay_status import_trace(const char *path,
                                const struct import_options *options,
                                struct run **out, struct error *err);
+
+/* The same from bytes that come from elsewhere, not compressed. */
+enum assay_status import_trace_from(struct json_source source,
+                                    const struct import_options *options,
+                                    struct run **out, struct error *err);
 
 #endif

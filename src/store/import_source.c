@@ -1,0 +1,238 @@
+/* store/import_source.c - the bytes of a trace file, unpacked where needed. */
+#include "store/import_internal.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { packed_bytes = 256 << 10 };
+
+struct trace_file {
+    int fd;
+    uint64_t n_read; /* bytes of the file */
+    struct progress *progress;
+    bool is_gzip, has_inflater;
+    bool is_inside; /* of a gzip member that has not ended */
+    z_stream inflater;
+    unsigned char *packed;
+};
+
+/* ---- telling what a file is ------------------------------------------- */
+
+static bool begins_with(const char *bytes, size_t n, const char *magic,
+                        size_t n_magic)
+{
+    return n >= n_magic && memcmp(bytes, magic, n_magic) == 0;
+}
+
+/* Tells apart what people mistake for a trace; the rest is for the JSON
+ * reader to refuse. */
+static enum assay_status check_kind(const char *bytes, size_t n,
+                                    const char *path, struct error *err)
+{
+    static const char sqlite[] = "SQLite format 3";
+
+    if (begins_with(bytes, n, sqlite, sizeof sqlite))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is a run file already; use assay show", path);
+    if (begins_with(bytes, n, "\x89PNG", 4) ||
+        begins_with(bytes, n, "\xff\xd8\xff", 3))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is a picture, not a trace (JSON)", path);
+    if (begins_with(bytes, n, "PK\x03\x04", 4))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is a zip archive; unpack it first", path);
+    return ASSAY_OK;
+}
+
+static voidpf inflate_alloc(voidpf opaque, uInt n, uInt size)
+{
+    (void)opaque;
+    return mem_array(n, size);
+}
+
+static void inflate_free(voidpf opaque, voidpf block)
+{
+    (void)opaque;
+    mem_free(block);
+}
+
+static enum assay_status start_inflater(struct trace_file *file,
+                                        struct error *err)
+{
+    enum { gzip_only = 16 };
+
+    file->inflater.zalloc = inflate_alloc;
+    file->inflater.zfree = inflate_free;
+    file->packed = mem_alloc(packed_bytes);
+    if (!file->packed ||
+        inflateInit2(&file->inflater, MAX_WBITS + gzip_only) != Z_OK)
+        return error_nomem(err, packed_bytes, "unpacking gzip");
+    file->has_inflater = file->is_inside = true;
+    return ASSAY_OK;
+}
+
+static enum assay_status look_at_start(struct trace_file *file,
+                                       const char *path, struct error *err)
+{
+    char start[16];
+    ssize_t n = pread(file->fd, start, sizeof start, 0);
+    enum assay_status st;
+
+    if (n < 0)
+        return error_errno(err, errno, "reading %s", path);
+    st = check_kind(start, (size_t)n, path, err);
+    if (st)
+        return st;
+    file->is_gzip = begins_with(start, (size_t)n, "\x1f\x8b", 2);
+    return file->is_gzip ? start_inflater(file, err) : ASSAY_OK;
+}
+
+enum assay_status trace_file_open(const char *path, struct progress *progress,
+                                  struct trace_file **out, struct error *err)
+{
+    enum assay_status st = file_check_input(path, err);
+    struct trace_file *file;
+
+    *out = NULL;
+    if (st)
+        return st;
+    file = mem_zalloc(sizeof *file);
+    if (!file)
+        return error_nomem(err, sizeof *file, "opening a trace");
+    file->progress = progress;
+    file->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0)
+        st = error_errno(err, errno, "opening %s", path);
+    if (!st)
+        st = look_at_start(file, path, err);
+    if (st) {
+        trace_file_close(file);
+        return st;
+    }
+    *out = file;
+    return ASSAY_OK;
+}
+
+void trace_file_close(struct trace_file *file)
+{
+    if (!file)
+        return;
+    if (file->has_inflater)
+        inflateEnd(&file->inflater);
+    mem_free(file->packed);
+    if (file->fd >= 0)
+        close(file->fd);
+    mem_free(file);
+}
+
+/* ---- reading ---------------------------------------------------------- */
+
+static enum assay_status read_some(struct trace_file *file, void *buffer,
+                                   size_t size, size_t *n, struct error *err)
+{
+    ssize_t got;
+
+    do
+        got = read(file->fd, buffer, size);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return error_errno(err, errno, "reading at byte %" PRIu64,
+                           file->n_read);
+    *n = (size_t)got;
+    file->n_read += *n;
+    if (file->progress)
+        progress_update(file->progress, file->n_read);
+    return ASSAY_OK;
+}
+
+static enum assay_status refill(struct trace_file *file, struct error *err)
+{
+    z_stream *inflater = &file->inflater;
+    enum assay_status st;
+    size_t n;
+
+    st = read_some(file, file->packed, packed_bytes, &n, err);
+    if (!st && n == 0 && file->is_inside)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "the gzip data is cut off at byte %" PRIu64,
+                       file->n_read);
+    inflater->next_in = file->packed;
+    inflater->avail_in = (uInt)n;
+    return st;
+}
+
+/* One member has ended: another may follow. Anything else behind it is padding
+ * and no concern of ours, as for gzip itself. */
+static void start_next_member(struct trace_file *file)
+{
+    z_stream *inflater = &file->inflater;
+
+    if (inflater->avail_in > 0 && inflater->next_in[0] == 0x1f) {
+        inflateReset(inflater);
+        file->is_inside = true;
+    }
+}
+
+static enum assay_status inflate_some(struct trace_file *file, char *buffer,
+                                      size_t size, size_t *n, struct error *err)
+{
+    z_stream *inflater = &file->inflater;
+    int rc;
+
+    inflater->next_out = (unsigned char *)buffer;
+    inflater->avail_out = (uInt)size;
+    rc = inflate(inflater, Z_NO_FLUSH);
+    *n = size - inflater->avail_out;
+    if (rc == Z_STREAM_END)
+        file->is_inside = false;
+    else if (rc == Z_MEM_ERROR)
+        return error_nomem(err, size, "unpacking gzip");
+    else if (rc != Z_OK && rc != Z_BUF_ERROR)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "the gzip data is damaged before byte %" PRIu64,
+                         file->n_read - inflater->avail_in);
+    return ASSAY_OK;
+}
+
+static enum assay_status read_gzip(struct trace_file *file, char *buffer,
+                                   size_t size, size_t *n, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    *n = 0;
+    if (size > UINT32_MAX)
+        size = UINT32_MAX;
+    while (!st && *n == 0) {
+        if (file->inflater.avail_in == 0)
+            st = refill(file, err);
+        if (st)
+            return st;
+        if (!file->is_inside)
+            start_next_member(file);
+        if (!file->is_inside)
+            return ASSAY_OK;
+        st = inflate_some(file, buffer, size, n, err);
+    }
+    return st;
+}
+
+static enum assay_status read_trace(void *context, char *buffer, size_t size,
+                                    size_t *n, struct error *err)
+{
+    struct trace_file *file = context;
+
+    return file->is_gzip ? read_gzip(file, buffer, size, n, err)
+                         : read_some(file, buffer, size, n, err);
+}
+
+struct json_source trace_file_source(struct trace_file *file)
+{
+    return (struct json_source){.read = read_trace, .context = file};
+}

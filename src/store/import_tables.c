@@ -1,0 +1,252 @@
+/* store/import_tables.c - the names, processes and threads of a trace. */
+#include "store/import_internal.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* The categories of Kineto, and those it used until 2021. */
+static const struct {
+    const char *category;
+    unsigned traits;
+} known_categories[] = {
+    {"cpu_op", LABEL_OPERATOR},
+    {"Operator", LABEL_OPERATOR},
+    {"kernel", LABEL_KERNEL | LABEL_DEVICE},
+    {"Kernel", LABEL_KERNEL | LABEL_DEVICE},
+    {"gpu_memcpy", LABEL_DEVICE},
+    {"Memcpy", LABEL_DEVICE},
+    {"gpu_memset", LABEL_DEVICE},
+    {"Memset", LABEL_DEVICE},
+    {"gpu_user_annotation", LABEL_DEVICE},
+    {"Trace", LABEL_FRAME},
+};
+
+static bool is_step_name(const char *name)
+{
+    static const char prefix[] = "ProfilerStep#";
+    const char *digits = name + sizeof prefix - 1;
+
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0 || !*digits)
+        return false;
+    while (isdigit((unsigned char)*digits))
+        digits++;
+    return *digits == '\0';
+}
+
+static unsigned label_traits(const char *name, const char *category)
+{
+    unsigned traits = 0;
+
+    for (size_t i = 0; i < sizeof known_categories / sizeof known_categories[0];
+         i++) {
+        if (strcmp(category, known_categories[i].category) == 0)
+            traits = known_categories[i].traits;
+    }
+    if (!(traits & LABEL_DEVICE) && is_step_name(name))
+        traits |= LABEL_STEP;
+    return traits;
+}
+
+void tables_release(struct import_tables *tables)
+{
+    mem_free(tables->labels);
+    mem_free(tables->processes);
+    mem_free(tables->lanes);
+    map_release(&tables->label_map);
+    map_release(&tables->process_map);
+    map_release(&tables->lane_map);
+    map_release(&tables->counter_map);
+    str_release(&tables->key);
+    arena_release(&tables->texts);
+}
+
+static enum assay_status table_nomem(struct error *err)
+{
+    return error_nomem(err, sizeof(struct lane), "the names of a trace");
+}
+
+/* Neither part holds a NUL, so no two pairs make the same key. */
+static enum assay_status make_key(struct import_tables *tables,
+                                  const struct str *first,
+                                  const struct str *second)
+{
+    struct str *key = &tables->key;
+    enum assay_status st;
+
+    str_clear(key);
+    st = str_append_n(key, str_text(first), first->n);
+    if (!st)
+        st = str_append_char(key, '\0');
+    return st ? st : str_append_n(key, str_text(second), second->n);
+}
+
+/* ---- labels ----------------------------------------------------------- */
+
+static bool label_is(const struct label *label, const struct str *name,
+                     const struct str *category)
+{
+    return label->name_bytes == name->n &&
+           label->category_bytes == category->n &&
+           memcmp(label->name, str_text(name), name->n) == 0 &&
+           memcmp(label->category, str_text(category), category->n) == 0;
+}
+
+/* Names are long and few: a guess from their length and two samples of their
+ * text, checked with one comparison, spares hashing every byte. */
+static uint32_t *label_slot(struct import_tables *tables,
+                            const struct str *name, const struct str *category)
+{
+    uint64_t tail = 0, middle = 0, mixed;
+    size_t n = name->n < sizeof tail ? name->n : sizeof tail;
+
+    if (n > 0) {
+        memcpy(&tail, name->text + name->n - n, n);
+        memcpy(&middle, name->text + (name->n - n) / 2, n);
+    }
+    mixed = (tail ^ (middle << 7 | middle >> 57)) + name->n * 31 +
+            category->n * UINT64_C(0x100000001);
+    mixed *= UINT64_C(0x9e3779b97f4a7c15);
+    return &tables->label_cache[mixed >> 52];
+}
+
+static enum assay_status label_add(struct import_tables *tables,
+                                   const struct str *name,
+                                   const struct str *category, uint32_t *id,
+                                   struct error *err)
+{
+    const struct str *key = &tables->key;
+    struct label *moved, *label;
+    char *text;
+
+    if (tables->n_labels == IMPORT_MAX_LABELS ||
+        tables->label_bytes + key->n > IMPORT_MAX_LABEL_BYTES)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "more different event names than an import holds "
+                         "(%d, or %d MiB of text); names with counters or "
+                         "addresses in them are better put into args",
+                         IMPORT_MAX_LABELS, IMPORT_MAX_LABEL_BYTES >> 20);
+    moved = vec_reserve(tables->labels, &tables->labels_capacity,
+                        tables->n_labels + 1, sizeof *tables->labels);
+    if (!moved)
+        return table_nomem(err);
+    tables->labels = moved;
+    text = arena_strndup(&tables->texts, key->text, key->n);
+    if (!text ||
+        map_put(&tables->label_map, key->text, key->n, tables->n_labels))
+        return table_nomem(err);
+    label = &tables->labels[tables->n_labels];
+    *label = (struct label){.name = text,
+                            .category = text + name->n + 1,
+                            .name_bytes = name->n,
+                            .category_bytes = category->n};
+    label->traits = label_traits(label->name, label->category);
+    tables->label_bytes += key->n;
+    *id = (uint32_t)tables->n_labels++;
+    return ASSAY_OK;
+}
+
+enum assay_status tables_label(struct import_tables *tables,
+                               const struct str *name,
+                               const struct str *category, uint32_t *id,
+                               struct error *err)
+{
+    uint32_t *slot = label_slot(tables, name, category);
+    enum assay_status st = ASSAY_OK;
+    uint64_t found;
+
+    if (*slot && label_is(&tables->labels[*slot - 1], name, category)) {
+        *id = *slot - 1;
+        return ASSAY_OK;
+    }
+    if (make_key(tables, name, category))
+        return table_nomem(err);
+    if (map_find(&tables->label_map, tables->key.text, tables->key.n, &found))
+        *id = (uint32_t)found;
+    else
+        st = label_add(tables, name, category, id, err);
+    if (!st)
+        *slot = *id + 1;
+    return st;
+}
+
+/* ---- processes and threads -------------------------------------------- */
+
+enum assay_status tables_process(struct import_tables *tables,
+                                 const struct str *pid, uint32_t *id,
+                                 struct error *err)
+{
+    struct process *moved;
+    uint64_t found;
+    char *text;
+
+    if (map_find(&tables->process_map, str_text(pid), pid->n, &found)) {
+        *id = (uint32_t)found;
+        return ASSAY_OK;
+    }
+    moved = vec_reserve(tables->processes, &tables->processes_capacity,
+                        tables->n_processes + 1, sizeof *tables->processes);
+    if (!moved)
+        return table_nomem(err);
+    tables->processes = moved;
+    text = arena_strdup(&tables->texts, str_text(pid));
+    if (!text || map_put(&tables->process_map, str_text(pid), pid->n,
+                         tables->n_processes))
+        return table_nomem(err);
+    tables->processes[tables->n_processes] = (struct process){.pid = text};
+    *id = (uint32_t)tables->n_processes++;
+    return ASSAY_OK;
+}
+
+static enum assay_status lane_add(struct import_tables *tables,
+                                  const struct str *pid, const struct str *tid,
+                                  enum thread_kind kind, uint32_t *id,
+                                  struct error *err)
+{
+    enum assay_status st;
+    struct lane *moved;
+    uint32_t process;
+    char *text;
+
+    if (tables->n_lanes == IMPORT_MAX_LANES)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "more than %d threads: a run does not hold so many",
+                         IMPORT_MAX_LANES);
+    st = tables_process(tables, pid, &process, err);
+    if (st)
+        return st;
+    moved = vec_reserve(tables->lanes, &tables->lanes_capacity,
+                        tables->n_lanes + 1, sizeof *tables->lanes);
+    if (!moved)
+        return table_nomem(err);
+    tables->lanes = moved;
+    text = arena_strdup(&tables->texts, str_text(tid));
+    if (!text || map_put(&tables->lane_map, tables->key.text, tables->key.n,
+                         tables->n_lanes))
+        return table_nomem(err);
+    tables->lanes[tables->n_lanes] = (struct lane){.process = process,
+                                                   .tid = text,
+                                                   .kind = kind,
+                                                   .last_ns = -IMPORT_MAX_NS};
+    *id = (uint32_t)tables->n_lanes++;
+    return ASSAY_OK;
+}
+
+enum assay_status tables_lane(struct import_tables *tables,
+                              const struct str *pid, const struct str *tid,
+                              enum thread_kind kind, uint32_t *id,
+                              struct error *err)
+{
+    uint64_t found;
+
+    /* A category and a thread may have the same name. */
+    if (make_key(tables, pid, tid) ||
+        str_append_char(&tables->key, kind == THREAD_ASYNC ? 'a' : 't'))
+        return table_nomem(err);
+    if (!map_find(&tables->lane_map, tables->key.text, tables->key.n, &found))
+        return lane_add(tables, pid, tid, kind, id, err);
+    *id = (uint32_t)found;
+    return ASSAY_OK;
+}
