@@ -62,6 +62,8 @@ static int64_t ask(struct loader *loader, const char *sql, const char *argument,
     return answer;
 }
 
+/* What was played back to its beginning is empty now; what was cut off does
+ * not end with a page. */
 static enum assay_status check_size(struct loader *loader, struct error *err)
 {
     int64_t page_size;
@@ -71,8 +73,11 @@ static enum assay_status check_size(struct loader *loader, struct error *err)
     page_size = ask(loader, "PRAGMA page_size", NULL, &rc);
     if (rc)
         return db_error(&loader->db, "reading", err);
-    if (stat(loader->db.path, &info) || page_size <= 0 ||
-        info.st_size % page_size != 0)
+    if (stat(loader->db.path, &info) || info.st_size == 0)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is empty; was it written to the end?",
+                         loader->db.path);
+    if (page_size <= 0 || info.st_size % page_size != 0)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is cut off; was it copied to the end?",
                          loader->db.path);
@@ -83,12 +88,16 @@ static enum assay_status check_header(struct loader *loader, struct error *err)
 {
     const char *path = loader->db.path;
     int64_t application, version;
+    enum assay_status st;
     int rc;
 
     application = ask(loader, "PRAGMA application_id", NULL, &rc);
     if (rc)
         return rc == SQLITE_NOTADB ? kind_refuse(path, err)
                                    : db_error(&loader->db, "reading", err);
+    st = check_size(loader, err);
+    if (st)
+        return st;
     if (application != STORE_APPLICATION_ID)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is not a run file: it is a SQLite database of "
@@ -106,7 +115,7 @@ static enum assay_status check_header(struct loader *loader, struct error *err)
                          "one reads up to %d); update assay",
                          path, (long long)version, STORE_VERSION);
     loader->version = (int)version;
-    return check_size(loader, err);
+    return ASSAY_OK;
 }
 
 /* A view, a virtual table or a computed column in the place of a plain table
