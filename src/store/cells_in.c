@@ -110,7 +110,7 @@ static enum assay_status read_stats(struct loader *loader, struct cells *cells,
         }
         cell = cells_append(cells, err);
         if (!cell) {
-            rows.status = ASSAY_NOMEM;
+            rows_take(&rows, ASSAY_NOMEM);
             break;
         }
         read_cell(&rows, cell);
@@ -165,7 +165,7 @@ static enum assay_status read_points(struct loader *loader, struct cells *cells,
         add_time(&rows, &cells->points_self_ns,
                  point.self_ns < 0 ? -point.self_ns : point.self_ns);
         if (!rows.status)
-            rows.status = append_point(cell, &point, err);
+            rows_take(&rows, append_point(cell, &point, err));
     }
     return rows_close(&rows);
 }
@@ -252,7 +252,7 @@ static enum assay_status read_counters(struct loader *loader,
         if (rows.id != (int64_t)counters->n)
             rows_refuse(&rows, "its number should be %zu", counters->n);
         if (!rows.status)
-            rows.status = append_counter(counters, &counter, err);
+            rows_take(&rows, append_counter(counters, &counter, err));
     }
     return rows_close(&rows);
 }
@@ -294,7 +294,7 @@ read_values(struct loader *loader, struct counters *counters, struct error *err)
             counter->n_points == counter->n)
             rows_refuse(&rows, "counter %u has more points than values", id);
         if (!rows.status)
-            rows.status = append_value(counter, &point, err);
+            rows_take(&rows, append_value(counter, &point, err));
     }
     return rows_close(&rows);
 }

@@ -55,6 +55,8 @@ double rows_real(struct rows *rows, int column);
 const char *rows_text(struct rows *rows, int column);
 /* A sketch of n values. *out is empty after a failure. */
 void rows_sketch(struct rows *rows, int column, uint64_t n, struct sketch *out);
+/* Ends the reading where another function failed, and says where. */
+void rows_take(struct rows *rows, enum assay_status st);
 /* Ends the reading: "run.assay is damaged: table scope, row 7: ..." */
 void rows_refuse(struct rows *rows, const char *format, ...) ASSAY_PRINTF(2, 3);
 

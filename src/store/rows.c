@@ -65,6 +65,18 @@ void rows_refuse(struct rows *rows, const char *format, ...)
         rows->loader->db.path, rows->table, (long long)rows->id, why);
 }
 
+void rows_take(struct rows *rows, enum assay_status st)
+{
+    if (!st || rows->status)
+        return;
+    rows->status = st;
+    if (st == ASSAY_BAD_INPUT)
+        error_context(rows->err, "%s is damaged: table %s, row %lld",
+                      rows->loader->db.path, rows->table, (long long)rows->id);
+    else
+        error_context(rows->err, "reading %s", rows->loader->db.path);
+}
+
 int64_t rows_int(struct rows *rows, int column, int64_t low, int64_t high)
 {
     int64_t value = sqlite3_column_int64(rows->stmt, column);
@@ -154,7 +166,7 @@ void rows_sketch(struct rows *rows, int column, uint64_t n, struct sketch *out)
     }
     st = sketch_decode(blob, (size_t)n_bytes, out);
     if (st == ASSAY_NOMEM)
-        rows->status = error_nomem(rows->err, (size_t)n_bytes, "a sketch");
+        rows_take(rows, error_nomem(rows->err, (size_t)n_bytes, "a sketch"));
     else if (st)
         rows_refuse(rows, "%s is no sketch", name);
     else if (out->n != n)

@@ -96,7 +96,7 @@ static enum assay_status read_facts(struct loader *loader, struct error *err)
         const char *value = rows_text(&rows, 2);
 
         if (!rows.status)
-            rows.status = run_fact_set(loader->run, key, value, err);
+            rows_take(&rows, run_fact_set(loader->run, key, value, err));
     }
     return rows_close(&rows);
 }
@@ -107,9 +107,8 @@ static enum assay_status read_facts(struct loader *loader, struct error *err)
  * number back from the run. */
 static void expect_id(struct rows *rows, enum assay_status st, uint32_t id)
 {
-    if (st)
-        rows->status = st;
-    else if (rows->id != (int64_t)id)
+    rows_take(rows, st);
+    if (!st && rows->id != (int64_t)id)
         rows_refuse(rows, "its number should be %u, or it is there twice", id);
 }
 
@@ -211,7 +210,7 @@ static enum assay_status read_iterations(struct loader *loader,
         if (run_iterations_kept(run) == RUN_MAX_POINTS)
             rows_refuse(&rows, "there are more than %d", RUN_MAX_POINTS);
         if (!rows.status)
-            rows.status = run_iteration_restore(run, &iteration, err);
+            rows_take(&rows, run_iteration_restore(run, &iteration, err));
     }
     return rows_close(&rows);
 }
@@ -243,7 +242,7 @@ static enum assay_status read_samples(struct loader *loader, struct error *err)
         };
 
         if (!rows.status)
-            rows.status = run_keep(run, &sample, err);
+            rows_take(&rows, run_keep(run, &sample, err));
     }
     return rows_close(&rows);
 }
