@@ -8,9 +8,9 @@
 static const struct {
     const char *title;
     size_t width;
-    int screen;
+    size_t rank;
 } columns[] = {
-#define VIEW_COLUMN_ROW(name, title, width, screen) {title, width, screen},
+#define VIEW_COLUMN_ROW(name, title, width, rank) {title, width, rank},
     VIEW_COLUMNS(VIEW_COLUMN_ROW)
 #undef VIEW_COLUMN_ROW
 };
@@ -20,9 +20,13 @@ size_t column_width(enum column column)
     return columns[column].width;
 }
 
-int column_screen(enum column column)
+enum column column_ranked(size_t rank)
 {
-    return columns[column].screen;
+    enum column column = 0;
+
+    while (columns[column].rank != rank)
+        column++;
+    return column;
 }
 
 const char *column_title(char buffer[UNITS_MAX], enum column column,
@@ -49,6 +53,8 @@ const char *column_text(char buffer[UNITS_MAX], enum column column,
     const struct row *row = &item->row;
 
     switch (column) {
+    case COLUMN_CLASS:
+        return row->class_name;
     case COLUMN_CALLS:
         return units_count(buffer, rows_each(rows, row, row->calls));
     case COLUMN_TOTAL:
@@ -77,8 +83,13 @@ const char *column_text(char buffer[UNITS_MAX], enum column column,
     return "";
 }
 
-bool ranking_has_bytes(const struct ranking *ranking)
+bool column_is_known(enum column column, const struct rows *rows,
+                     const struct ranking *ranking)
 {
+    if (column == COLUMN_CLASS)
+        return rows->has_classes;
+    if (column != COLUMN_PEAK)
+        return true;
     for (size_t i = 0; i < ranking->n; i++) {
         if (ranking->items[i].row.peak_bytes != RUN_UNKNOWN)
             return true;
@@ -88,12 +99,12 @@ bool ranking_has_bytes(const struct ranking *ranking)
 
 enum assay_status columns_caption(const struct rows *rows, struct str *text)
 {
+    const char *unit = rows_unit(rows).name;
+
     if (rows->n_iterations == 0)
-        return str_append(text, "total and self over every call, median to "
-                                "max of one call");
+        return str_printf(text, "in %s, over every call", unit);
     if (rows->n_iterations == 1)
-        return str_append(text, "of the one iteration; a call: its mean");
-    return str_printf(text,
-                      "of an iteration, mean of %" PRIu64 "; a call: its mean",
+        return str_printf(text, "in %s, of the one iteration", unit);
+    return str_printf(text, "in %s, of an iteration, mean of %" PRIu64, unit,
                       rows->n_iterations);
 }

@@ -7,19 +7,20 @@
 #include "base/units.h"
 #include "views/ranking.h"
 
-/* constant, title, columns on the screen, the screen that has room for it.
- * Titles of times get their unit: "total ms". */
+/* constant, title, columns on the screen, how many others come first where
+ * the screen is narrow. The first four are always there. */
 #define VIEW_COLUMNS(X)                                                        \
-    X(COLUMN_CALLS, "calls", 8, 0)                                             \
+    X(COLUMN_CLASS, "class", 18, 6)                                            \
+    X(COLUMN_CALLS, "calls", 8, 3)                                             \
     X(COLUMN_TOTAL, "total", 10, 0)                                            \
-    X(COLUMN_SELF, "self", 10, 0)                                              \
-    X(COLUMN_SHARE, "share", 7, 0)                                             \
-    X(COLUMN_CALL, "a call", 10, 76)                                           \
-    X(COLUMN_MEDIAN, "median", 10, 100)                                        \
-    X(COLUMN_P95, "p95", 10, 88)                                               \
-    X(COLUMN_MIN, "min", 10, 120)                                              \
-    X(COLUMN_MAX, "max", 10, 108)                                              \
-    X(COLUMN_PEAK, "peak", 10, 130)
+    X(COLUMN_SELF, "self", 10, 1)                                              \
+    X(COLUMN_SHARE, "share", 7, 2)                                             \
+    X(COLUMN_CALL, "a call", 9, 4)                                             \
+    X(COLUMN_MEDIAN, "median", 9, 7)                                           \
+    X(COLUMN_P95, "p95", 9, 5)                                                 \
+    X(COLUMN_MIN, "min", 9, 9)                                                 \
+    X(COLUMN_MAX, "max", 9, 8)                                                 \
+    X(COLUMN_PEAK, "peak", 10, 10)
 
 enum column {
 #define VIEW_COLUMN_ENUM(name, title, width, screen) name,
@@ -28,19 +29,23 @@ enum column {
         N_COLUMNS
 };
 
+enum { COLUMNS_ALWAYS = 4 };
+
 size_t column_width(enum column column);
-/* The narrowest screen that shows it. */
-int column_screen(enum column column);
+/* The column that comes after so many others. */
+enum column column_ranked(size_t rank);
 const char *column_title(char buffer[UNITS_MAX], enum column column,
                          struct time_unit unit);
+/* The buffer, or a text of the row itself. */
 const char *column_text(char buffer[UNITS_MAX], enum column column,
                         const struct rows *rows, const struct ranked *item,
                         struct time_unit unit);
 
-/* A column of memory is worth its place where something is known of it. */
-bool ranking_has_bytes(const struct ranking *ranking);
+/* Whether anything is known that the column could show. */
+bool column_is_known(enum column column, const struct rows *rows,
+                     const struct ranking *ranking);
 
-/* What the numbers of a table are: one sentence. */
+/* What the times of a table or a tree are: "in ms, of an iteration, ...". */
 enum assay_status columns_caption(const struct rows *rows, struct str *text);
 
 #endif

@@ -71,7 +71,6 @@ static void join(struct ranked *into, const struct row *row, bool nested)
     into->n_scopes++;
     sum->scope = RUN_NONE;
     sum->is_called |= row->is_called;
-    sum->is_outside &= row->is_outside;
     sum->calls = add_known(sum->calls, row->calls);
     sum->self_ns = add_known(sum->self_ns, row->self_ns);
     if (!nested) {
@@ -86,6 +85,18 @@ static void join(struct ranked *into, const struct row *row, bool nested)
         sum->class_name = "";
 }
 
+/* The item that a row joins, UINT64_MAX for none: what is outside the
+ * iterations stays apart from what is inside. */
+static uint64_t find_group(const struct map groups[2], const struct row *row,
+                           enum view_group group)
+{
+    uint64_t at = UINT64_MAX;
+
+    if (group != GROUP_SCOPE)
+        map_find_text(&groups[row->is_outside], group_key(row, group), &at);
+    return at;
+}
+
 /* Fills the items, without labels; *n is how many there are. Rows that were
  * never called only group others: a table has nothing to say about them. */
 static enum assay_status join_rows(const struct rows *rows,
@@ -93,27 +104,28 @@ static enum assay_status join_rows(const struct rows *rows,
                                    size_t *n)
 {
     enum assay_status st = ASSAY_OK;
-    struct map groups = {0};
+    struct map groups[2] = {{0}, {0}}; /* inside, outside */
 
     *n = 0;
     for (size_t i = 0; !st && i < rows->n; i++) {
         const struct row *row = &rows->items[i];
-        uint64_t at;
+        uint64_t at = find_group(groups, row, group);
 
         if (!row->is_called)
             continue;
-        if (group != GROUP_SCOPE &&
-            map_find_text(&groups, group_key(row, group), &at)) {
+        if (at != UINT64_MAX) {
             join(&items[at], row, is_nested(rows, i, group));
             continue;
         }
         items[*n] = (struct ranked){
             .row = *row, .order = i, .n_scopes = 1, .stats = stats_unknown()};
         if (group != GROUP_SCOPE)
-            st = map_put_text(&groups, group_key(row, group), *n);
+            st = map_put_text(&groups[row->is_outside], group_key(row, group),
+                              *n);
         (*n)++;
     }
-    map_release(&groups);
+    map_release(&groups[0]);
+    map_release(&groups[1]);
     return st;
 }
 
@@ -141,14 +153,17 @@ static double sort_value(const struct ranked *item, enum view_sort sort)
     return 0;
 }
 
-/* Large first, unknown last, then by first appearance. */
+/* What is outside the iterations comes behind them; large first, unknown last,
+ * then by first appearance. */
 static int compare_ranked(const void *left, const void *right, void *context)
 {
     const struct ranked *a = left, *b = right;
     const enum view_sort *sort = context;
     double x = sort_value(a, *sort), y = sort_value(b, *sort);
-    int order = 0;
+    int order = a->row.is_outside - b->row.is_outside;
 
+    if (order)
+        return order;
     if (*sort == SORT_NAME)
         order = strcmp(a->row.name, b->row.name);
     else if (isnan(x) || isnan(y))

@@ -2,9 +2,9 @@
 #include "views/tree.h"
 
 #include "base/units.h"
+#include "views/columns.h"
 #include "views/line.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 enum {
@@ -223,22 +223,20 @@ static void put_hidden(const struct layout *layout,
 }
 
 /* What the numbers below are. */
-static void put_caption(const struct layout *layout)
+static enum assay_status put_caption(const struct layout *layout,
+                                     struct error *err)
 {
     struct line line = line_begin(layout->sink, layout->term, "times");
-    const struct rows *rows = layout->rows;
+    struct str text = {0};
+    enum assay_status st = columns_caption(layout->rows, &text);
 
     line.style = STYLE_DIM;
-    if (rows->n_iterations == 1)
-        line_item(&line, "of the one iteration");
-    else if (rows->n_iterations > 1)
-        line_printf(&line, "of an iteration, mean of %" PRIu64,
-                    rows->n_iterations);
-    else
-        line_item(&line, "in all, over every call");
-    if (rows->adds_up)
+    line_sentence(&line, str_text(&text));
+    if (layout->rows->adds_up)
         line_sentence(&line, "threads add up: shares may exceed 100 %");
     line_end(&line);
+    str_release(&text);
+    return st ? error_nomem(err, 0, "the caption of a tree") : ASSAY_OK;
 }
 
 enum assay_status tree_write(const struct run *run, const struct rows *rows,
@@ -249,7 +247,9 @@ enum assay_status tree_write(const struct run *run, const struct rows *rows,
     struct layout layout = layout_of(run, rows, choice, &options->term, sink);
     enum assay_status st;
 
-    put_caption(&layout);
+    st = put_caption(&layout, err);
+    if (st)
+        return st;
     put_head(&layout);
     put_inside(&layout);
     st = put_outside(&layout, err);

@@ -29,27 +29,20 @@ static enum assay_status put_text(struct sink *sink, const struct term *term,
     return st;
 }
 
-static bool has_column(enum column column, const struct ranking *ranking)
-{
-    return column != COLUMN_PEAK || ranking_has_bytes(ranking);
-}
-
 static void put_head(struct sink *sink, const struct rows *rows,
                      const struct ranking *ranking)
 {
     char title[UNITS_MAX];
 
     sink_puts(sink, "| module |");
-    if (rows->has_classes)
-        sink_puts(sink, " class |");
     for (enum column i = 0; i < N_COLUMNS; i++) {
-        if (has_column(i, ranking))
+        if (column_is_known(i, rows, ranking))
             sink_printf(sink, " %s |", column_title(title, i, rows_unit(rows)));
     }
-    sink_puts(sink, rows->has_classes ? "\n|:--|:--|" : "\n|:--|");
+    sink_puts(sink, "\n|:--|");
     for (enum column i = 0; i < N_COLUMNS; i++) {
-        if (has_column(i, ranking))
-            sink_puts(sink, "--:|");
+        if (column_is_known(i, rows, ranking))
+            sink_puts(sink, i == COLUMN_CLASS ? ":--|" : "--:|");
     }
     sink_puts(sink, "\n");
 }
@@ -60,23 +53,20 @@ static enum assay_status put_item(struct sink *sink, const struct rows *rows,
                                   const struct term *term)
 {
     const char *label = str_text(&item->label);
-    char text[UNITS_MAX];
     enum assay_status st;
 
     sink_puts(sink, "| ");
     st = put_text(sink, term, label[0] ? label : "-");
-    sink_puts(sink, " |");
-    if (!st && rows->has_classes) {
-        sink_puts(sink, " ");
-        st = put_text(sink, term, item->row.class_name);
-        sink_puts(sink, " |");
+    for (enum column i = 0; !st && i < N_COLUMNS; i++) {
+        char text[UNITS_MAX];
+
+        if (!column_is_known(i, rows, ranking))
+            continue;
+        sink_puts(sink, " | ");
+        st = put_text(sink, term,
+                      column_text(text, i, rows, item, rows_unit(rows)));
     }
-    for (enum column i = 0; i < N_COLUMNS; i++) {
-        if (has_column(i, ranking))
-            sink_printf(sink, " %s |",
-                        column_text(text, i, rows, item, rows_unit(rows)));
-    }
-    sink_puts(sink, "\n");
+    sink_puts(sink, " |\n");
     return st;
 }
 

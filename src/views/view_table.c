@@ -2,7 +2,7 @@
 #include "views/columns.h"
 #include "views/line.h"
 
-enum { DEFAULT_ROWS = 20, CLASS_COLUMNS = 18, CLASS_SCREEN = 96 };
+enum { DEFAULT_ROWS = 20, LEAST_NAME = 12 };
 
 struct table {
     const struct rows *rows;
@@ -10,15 +10,51 @@ struct table {
     const struct term *term;
     struct sink *sink;
     struct time_unit unit;
-    bool has_bytes;
-    size_t name, class_name; /* columns */
+    size_t name; /* columns on the screen */
+    bool has[N_COLUMNS];
 };
 
-static bool has_column(const struct table *table, enum column column)
+static size_t longest_label(const struct ranking *ranking)
 {
-    if (column == COLUMN_PEAK && !table->has_bytes)
-        return false;
-    return column_screen(column) <= table->term->width;
+    size_t longest = LEAST_NAME;
+
+    for (size_t i = 0; i < ranking->n; i++) {
+        size_t columns = text_columns(str_text(&ranking->items[i].label));
+
+        longest = columns > longest ? columns : longest;
+    }
+    return longest;
+}
+
+/* Takes columns in the order of their worth while the names keep what they
+ * need, or two fifths of the screen. */
+static void choose_columns(struct table *table,
+                           const struct view_options *options)
+{
+    size_t width = (size_t)table->term->width, taken = 0;
+    size_t longest = longest_label(table->ranking);
+    size_t wanted = longest < width * 2 / 5 ? longest : width * 2 / 5;
+
+    if (options->sort == SORT_BYTES) {
+        table->has[COLUMN_PEAK] = true;
+        taken += column_width(COLUMN_PEAK);
+    }
+    for (size_t rank = 0; rank < N_COLUMNS; rank++) {
+        enum column column = column_ranked(rank);
+        size_t more = column_width(column);
+
+        if (table->has[column] ||
+            !column_is_known(column, table->rows, table->ranking) ||
+            (column == COLUMN_CLASS && options->group == GROUP_CLASS))
+            continue;
+        if (rank >= COLUMNS_ALWAYS && taken + more + wanted > width)
+            continue;
+        table->has[column] = true;
+        taken += more;
+    }
+    table->name = width > taken + LEAST_NAME ? width - taken : LEAST_NAME;
+    if (table->name > longest)
+        table->name = longest;
 }
 
 static struct table table_of(const struct rows *rows,
@@ -30,25 +66,24 @@ static struct table table_of(const struct rows *rows,
                           .ranking = ranking,
                           .term = &options->term,
                           .sink = sink,
-                          .unit = rows_unit(rows),
-                          .has_bytes = ranking_has_bytes(ranking)};
-    size_t width = (size_t)options->term.width, taken = 0, longest = 12;
+                          .unit = rows_unit(rows)};
 
-    if (rows->has_classes && options->term.width >= CLASS_SCREEN &&
-        options->group != GROUP_CLASS)
-        table.class_name = CLASS_COLUMNS;
-    for (enum column i = 0; i < N_COLUMNS; i++)
-        taken += has_column(&table, i) ? column_width(i) : 0;
-    taken += table.class_name;
-    for (size_t i = 0; i < ranking->n; i++) {
-        size_t columns = text_columns(str_text(&ranking->items[i].label));
-
-        longest = columns > longest ? columns : longest;
-    }
-    table.name = width > taken + 12 ? width - taken : 12;
-    if (table.name > longest)
-        table.name = longest;
+    choose_columns(&table, options);
     return table;
+}
+
+/* Words stand on the left, two columns off the names; numbers on the right. */
+static void put_cell(const struct table *table, enum column column,
+                     const char *text)
+{
+    size_t width = column_width(column);
+
+    if (column == COLUMN_CLASS) {
+        sink_puts(table->sink, "  ");
+        text_fit(table->sink, table->term, text, width - 2, ALIGN_LEFT);
+    } else {
+        text_fit(table->sink, table->term, text, width, ALIGN_RIGHT);
+    }
 }
 
 static void put_head(const struct table *table, enum view_group group)
@@ -60,13 +95,9 @@ static void put_head(const struct table *table, enum view_group group)
 
     sink_puts(table->sink, term_style(table->term, STYLE_BOLD));
     text_fit(table->sink, table->term, name, table->name, ALIGN_LEFT);
-    text_fit(table->sink, table->term, "  class", table->class_name,
-             ALIGN_LEFT);
     for (enum column i = 0; i < N_COLUMNS; i++) {
-        if (has_column(table, i))
-            text_fit(table->sink, table->term,
-                     column_title(title, i, table->unit), column_width(i),
-                     ALIGN_RIGHT);
+        if (table->has[i])
+            put_cell(table, i, column_title(title, i, table->unit));
     }
     sink_puts(table->sink, term_style(table->term, STYLE_NONE));
     sink_puts(table->sink, "\n");
@@ -79,16 +110,10 @@ static void put_item(const struct table *table, const struct ranked *item)
 
     text_fit(table->sink, table->term, label[0] ? label : "-", table->name,
              ALIGN_LEFT);
-    if (table->class_name) {
-        sink_puts(table->sink, "  ");
-        text_fit(table->sink, table->term, item->row.class_name,
-                 table->class_name - 2, ALIGN_LEFT);
-    }
     for (enum column i = 0; i < N_COLUMNS; i++) {
-        if (has_column(table, i))
-            text_fit(table->sink, table->term,
-                     column_text(text, i, table->rows, item, table->unit),
-                     column_width(i), ALIGN_RIGHT);
+        if (table->has[i])
+            put_cell(table, i,
+                     column_text(text, i, table->rows, item, table->unit));
     }
     sink_puts(table->sink, "\n");
 }
@@ -103,6 +128,7 @@ static enum assay_status put_caption(const struct table *table,
     if (columns_caption(table->rows, &text))
         return error_nomem(err, 0, "the caption of a table");
     line_sentence(&line, str_text(&text));
+    line_item(&line, "a call: its mean");
     str_release(&text);
     if (table->rows->adds_up)
         line_sentence(&line, "threads add up: shares may exceed 100 %");
