@@ -1,0 +1,134 @@
+/* base/toml_get.c - asking a TOML tree for values of a kind. */
+#include "base/toml.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *toml_kind_text(enum toml_kind kind)
+{
+    static const char *const texts[] = {
+#define ROW(name, text) text,
+        TOML_KIND_LIST(ROW)
+#undef ROW
+    };
+
+    return texts[kind];
+}
+
+static bool is_key(const struct toml_value *value, const char *key)
+{
+    return strlen(key) == value->key.n &&
+           memcmp(value->key.text, key, value->key.n) == 0;
+}
+
+const struct toml_value *toml_find(const struct toml_value *table,
+                                   const char *key)
+{
+    if (table->kind != TOML_TABLE)
+        return NULL;
+    for (const struct toml_value *value = table->items.first; value;
+         value = value->next) {
+        if (is_key(value, key))
+            return value;
+    }
+    return NULL;
+}
+
+enum assay_status toml_complain(const struct toml_value *value,
+                                struct error *err, const char *format, ...)
+{
+    char text[sizeof err->text];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set(
+        err, ASSAY_BAD_INPUT, "%s: line %" PRIu32 ": %s", value->file,
+        value->key.text ? value->key_place.line : value->place.line, text);
+}
+
+enum assay_status toml_get(const struct toml_value *table, const char *key,
+                           enum toml_kind kind, const struct toml_value **value,
+                           struct error *err)
+{
+    const struct toml_value *found = toml_find(table, key);
+
+    if (!found)
+        return ASSAY_OK;
+    if (found->kind != kind)
+        return toml_complain(found, err, "%s wants %s, found %s", key,
+                             toml_kind_text(kind), toml_kind_text(found->kind));
+    *value = found;
+    return ASSAY_OK;
+}
+
+enum assay_status toml_get_string(const struct toml_value *table,
+                                  const char *key, const char **value,
+                                  struct error *err)
+{
+    const struct toml_value *found = NULL;
+    enum assay_status st = toml_get(table, key, TOML_STRING, &found, err);
+
+    if (st || !found)
+        return st;
+    if (strlen(found->string.text) != found->string.n)
+        return toml_complain(found, err, "%s has a NUL in it", key);
+    *value = found->string.text;
+    return ASSAY_OK;
+}
+
+enum assay_status toml_get_int(const struct toml_value *table, const char *key,
+                               int64_t *value, struct error *err)
+{
+    const struct toml_value *found = NULL;
+    enum assay_status st = toml_get(table, key, TOML_INTEGER, &found, err);
+
+    if (st == ASSAY_OK && found)
+        *value = found->integer;
+    return st;
+}
+
+enum assay_status toml_get_double(const struct toml_value *table,
+                                  const char *key, double *value,
+                                  struct error *err)
+{
+    const struct toml_value *found = toml_find(table, key);
+
+    if (!found)
+        return ASSAY_OK;
+    if (found->kind != TOML_FLOAT && found->kind != TOML_INTEGER)
+        return toml_complain(found, err, "%s wants a number, found %s", key,
+                             toml_kind_text(found->kind));
+    *value = found->kind == TOML_FLOAT ? found->real : (double)found->integer;
+    return ASSAY_OK;
+}
+
+enum assay_status toml_get_bool(const struct toml_value *table, const char *key,
+                                bool *value, struct error *err)
+{
+    const struct toml_value *found = NULL;
+    enum assay_status st = toml_get(table, key, TOML_BOOL, &found, err);
+
+    if (st == ASSAY_OK && found)
+        *value = found->boolean;
+    return st;
+}
+
+enum assay_status toml_check_keys(const struct toml_value *table,
+                                  const char *const *known, size_t n_known,
+                                  struct error *err)
+{
+    for (const struct toml_value *value = table->items.first; value;
+         value = value->next) {
+        size_t i = 0;
+
+        while (i < n_known && !is_key(value, known[i]))
+            i++;
+        if (i == n_known)
+            return toml_complain(value, err, "unknown key %s", value->key.text);
+    }
+    return ASSAY_OK;
+}
