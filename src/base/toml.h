@@ -57,10 +57,20 @@ struct toml_items {
     size_t n;
 };
 
+/* How a table or array came to be, which says who may add to it: for the
+ * reader alone. */
+enum toml_origin {
+    TOML_IMPLICIT,   /* made by [a.b] for a: may still be defined */
+    TOML_HEADER,     /* defined by [a], or the root */
+    TOML_DOTTED,     /* made by a.b = 1 for a */
+    TOML_CLOSED,     /* written as a value: { } or [ ] */
+    TOML_TABLE_ARRAY /* made by [[a]] */
+};
+
 struct toml_value {
     enum toml_kind kind;
-    int origin; /* for the reader alone: how a table or array came to be */
-    int depth;  /* the root's is 0 */
+    enum toml_origin origin;
+    int depth; /* the root's is 0 */
     struct toml_place place;
     struct toml_text key; /* text is NULL for items of an array, and the root */
     struct toml_place key_place;

@@ -77,14 +77,6 @@ bool toml_read_time(const char *text, size_t n, struct toml_value *value);
 
 /* ---- toml_table.c ----------------------------------------------------- */
 
-enum toml_origin {
-    TOML_IMPLICIT = 1, /* made by [a.b] for a: may still be defined */
-    TOML_HEADER,       /* defined by [a], or the root */
-    TOML_DOTTED,       /* made by a.b = 1 for a */
-    TOML_CLOSED,       /* written as a value: { } or [ ] */
-    TOML_TABLE_ARRAY   /* made by [[a]] */
-};
-
 /* A value at the end of an array. */
 struct toml_value *toml_add_item(struct toml_parser *parser,
                                  struct toml_value *array);
