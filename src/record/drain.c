@@ -1,0 +1,379 @@
+/* record/drain.c - from records to a run.
+ *
+ * The records of a thread come in order of their end: children before their
+ * parent. So a span's self time is what it took less what has ended one level
+ * below it since the last span of its own level. */
+#include "record/record_internal.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    batch_samples = 4096,  /* given to the file at once */
+    release_records = 1024 /* given back to the thread at once */
+};
+
+enum assay_status recording_init(struct recording *recording, struct error *err)
+{
+    if (!recording->keep_all)
+        return detail_new(&recording->detail, err);
+    recording->batch = mem_array(batch_samples, sizeof *recording->batch);
+    return recording->batch
+               ? ASSAY_OK
+               : error_nomem(err, batch_samples * sizeof *recording->batch,
+                             "the samples on their way to the file");
+}
+
+void recording_release(struct recording *recording)
+{
+    run_free(recording->run);
+    store_abandon(recording->store);
+    ticks_map_release(&recording->clock);
+    detail_free(recording->detail);
+    mem_free(recording->names);
+    mem_free(recording->counters);
+    mem_free(recording->batch);
+    *recording = (struct recording){0};
+}
+
+void recording_fail(struct recording *recording, enum assay_status status,
+                    const struct error *err)
+{
+    if (recording->status || !status)
+        return;
+    recording->status = status;
+    recording->error = *err;
+}
+
+/* Learns the names that were made since the last time. */
+static bool read_names(struct recording *recording, uint32_t number)
+{
+    enum { at_once = 64 };
+    struct name names[at_once];
+
+    while (number >= recording->n_names) {
+        uint32_t first = (uint32_t)recording->n_names;
+        size_t n = names_read(first, names, at_once);
+        struct drained_name *moved =
+            vec_reserve(recording->names, &recording->names_capacity, first + n,
+                        sizeof *moved);
+
+        if (!moved || n == 0)
+            return false;
+        recording->names = moved;
+        for (size_t i = 0; i < n; i++)
+            recording->names[recording->n_names++] =
+                (struct drained_name){.name = names[i], .id = RUN_NONE};
+    }
+    return true;
+}
+
+static enum assay_status name_in_run(struct recording *recording,
+                                     struct drained_name *drained,
+                                     struct error *err)
+{
+    const struct name *name = &drained->name;
+
+    switch (name->kind) {
+    case NAME_SCOPE:
+        return run_scope_add(recording->run, recording->names[name->parent].id,
+                             name->text, name->detail, &drained->id, err);
+    case NAME_PHASE:
+        return run_phase_add(recording->run, name->text, &drained->id, err);
+    case NAME_COUNTER:
+        return run_counter_add(recording->run, name->text,
+                               name->detail ? name->detail : "", &drained->id,
+                               err);
+    }
+    return ASSAY_OK;
+}
+
+/* The run's id of a name; its parents are made first. NULL where that cannot
+ * be. */
+static const struct drained_name *know(struct recording *recording,
+                                       uint32_t number)
+{
+    uint32_t missing[MAX_OPEN_SPANS + 1];
+    struct error err = {0};
+    size_t n = 0;
+
+    if (!read_names(recording, number))
+        return NULL;
+    recording->names[NAME_ROOT].id = RUN_ROOT;
+    for (uint32_t at = number; recording->names[at].id == RUN_NONE;
+         at = recording->names[at].name.parent) {
+        missing[n++] = at;
+        if (recording->names[at].name.kind != NAME_SCOPE)
+            break;
+    }
+    while (n--) {
+        enum assay_status st =
+            name_in_run(recording, &recording->names[missing[n]], &err);
+
+        if (st) {
+            recording_fail(recording, st, &err);
+            return NULL;
+        }
+    }
+    return &recording->names[number];
+}
+
+static void flush_batch(struct recording *recording)
+{
+    struct error err = {0};
+    enum assay_status st;
+
+    if (recording->n_batch == 0)
+        return;
+    st = store_append(recording->store, recording->batch, recording->n_batch,
+                      &err);
+    recording_fail(recording, st, &err);
+    recording->n_batch = 0;
+}
+
+static void take_sample(struct recording *recording,
+                        const struct sample *sample)
+{
+    struct error err = {0};
+    enum assay_status st = run_count(recording->run, sample, &err);
+
+    if (st) {
+        recording->ended.lost_spans++;
+        recording_fail(recording, st, &err);
+        return;
+    }
+    if (!recording->keep_all) {
+        recording_fail(recording, detail_add(recording->detail, sample, &err),
+                       &err);
+        return;
+    }
+    recording->batch[recording->n_batch++] = *sample;
+    if (recording->n_batch == batch_samples)
+        flush_batch(recording);
+}
+
+static uint32_t phase_of(const struct drain_state *state)
+{
+    return state->n_phases ? state->phases[state->n_phases - 1] : 0;
+}
+
+/* The sample of a record, without self time. */
+static struct sample to_sample(struct recording *recording,
+                               const struct thread_buffer *buffer,
+                               const struct record *record, uint32_t scope)
+{
+    int64_t start_ns = ticks_map_ns(&recording->clock, record->start);
+    int64_t end_ns = ticks_map_ns(&recording->clock, record->end);
+
+    return (struct sample){.scope = scope,
+                           .phase = phase_of(&buffer->drain),
+                           .thread = buffer->lane,
+                           .iteration = record->iteration,
+                           .start_ns = start_ns,
+                           .duration_ns =
+                               end_ns > start_ns ? end_ns - start_ns : 0,
+                           .bytes = record->bytes,
+                           .peak_bytes = record->peak_bytes};
+}
+
+static int64_t without(int64_t duration_ns, int64_t child_ns)
+{
+    return duration_ns > child_ns ? duration_ns - child_ns : 0;
+}
+
+static void take_span(struct recording *recording, struct thread_buffer *buffer,
+                      const struct record *record,
+                      const struct drained_name *name)
+{
+    struct drain_state *state = &buffer->drain;
+    struct sample sample = to_sample(recording, buffer, record, name->id);
+    uint32_t depth = name->name.depth;
+
+    sample.self_ns = without(sample.duration_ns, state->child_ns[depth + 1]);
+    state->child_ns[depth + 1] = 0;
+    state->child_ns[depth] += sample.duration_ns;
+    if (state->in_iteration && depth == state->iteration_open + 1)
+        state->iteration_child_ns += sample.duration_ns;
+    if (record->iteration != ITERATION_WARM_UP)
+        take_sample(recording, &sample);
+}
+
+static void take_iteration(struct recording *recording,
+                           struct thread_buffer *buffer,
+                           const struct record *record)
+{
+    struct drain_state *state = &buffer->drain;
+    struct sample sample = to_sample(recording, buffer, record, RUN_ROOT);
+
+    sample.self_ns = without(sample.duration_ns, state->iteration_child_ns);
+    state->in_iteration = false;
+    if (record->iteration == ITERATION_WARM_UP)
+        recording->ended.warm_up++;
+    else
+        take_sample(recording, &sample);
+}
+
+static void take_mark(struct drain_state *state, const struct record *record)
+{
+    state->in_iteration = true;
+    state->iteration_open = (uint32_t)record->bytes;
+    state->iteration_child_ns = 0;
+}
+
+static void take_phase_end(struct recording *recording,
+                           struct drain_state *state)
+{
+    if (state->n_phases_ignored)
+        state->n_phases_ignored--;
+    else if (state->n_phases)
+        state->n_phases--;
+    else
+        recording->ended.unbalanced_ends++;
+}
+
+static void take_phase_begin(struct recording *recording,
+                             struct drain_state *state, uint32_t phase)
+{
+    if (state->n_phases < MAX_OPEN_PHASES) {
+        state->phases[state->n_phases++] = phase;
+    } else {
+        state->n_phases_ignored++;
+        recording->ended.too_deep++;
+    }
+}
+
+static void take_peak(struct recording *recording, const struct record *record)
+{
+    struct run_memory *memory = run_memory(recording->run);
+    const struct drained_name *scope;
+
+    if (record->peak_bytes <= memory->peak_bytes) /* unknown is least */
+        return;
+    scope = record->bytes == NAME_NONE
+                ? NULL
+                : know(recording, (uint32_t)record->bytes);
+    memory->peak_bytes = record->peak_bytes;
+    memory->peak_scope = scope ? scope->id : RUN_ROOT;
+    memory->peak_ns = ticks_map_ns(&recording->clock, record->end);
+}
+
+static void take_counter(struct recording *recording,
+                         const struct record *record, uint32_t counter)
+{
+    struct counter_sample sample = {.ticks = record->end, .counter = counter};
+    struct counter_sample *moved =
+        vec_reserve(recording->counters, &recording->counters_capacity,
+                    recording->n_counters + 1, sizeof *moved);
+
+    memcpy(&sample.value, &record->start, sizeof sample.value);
+    if (record->name == NAME_MEMORY)
+        take_peak(recording, record);
+    if (!moved) {
+        recording->ended.lost_spans++;
+        return;
+    }
+    recording->counters = moved;
+    recording->counters[recording->n_counters++] = sample;
+}
+
+static void take_record(struct recording *recording,
+                        struct thread_buffer *buffer,
+                        const struct record *record)
+{
+    const struct drained_name *name;
+
+    if (record->name == NAME_ROOT) {
+        take_iteration(recording, buffer, record);
+        return;
+    }
+    if (record->name == NAME_MARK) {
+        take_mark(&buffer->drain, record);
+        return;
+    }
+    if (record->name == NAME_PHASES) {
+        take_phase_end(recording, &buffer->drain);
+        return;
+    }
+    name = record->name < recording->n_names ? &recording->names[record->name]
+                                             : NULL;
+    if (!name || name->id == RUN_NONE)
+        name = know(recording, record->name);
+    if (!name) {
+        recording->ended.lost_spans++;
+        return;
+    }
+    switch (name->name.kind) {
+    case NAME_SCOPE:
+        take_span(recording, buffer, record, name);
+        return;
+    case NAME_PHASE:
+        take_phase_begin(recording, &buffer->drain, name->id);
+        return;
+    case NAME_COUNTER:
+        take_counter(recording, record, name->id);
+        return;
+    }
+}
+
+void recording_drain(struct recording *recording, struct thread_buffer *buffer)
+{
+    uint64_t head = atomic_load_explicit(&buffer->head, memory_order_acquire);
+    uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_relaxed);
+
+    if (buffer->lane >= run_thread_count(recording->run)) {
+        struct error err = {0};
+
+        recording_fail(recording, threads_write(recording->run, &err), &err);
+    }
+    while (tail < head) {
+        take_record(recording, buffer, &buffer->ring[tail % RING_RECORDS]);
+        if (++tail % release_records == 0)
+            atomic_store_explicit(&buffer->tail, tail, memory_order_release);
+    }
+    atomic_store_explicit(&buffer->tail, tail, memory_order_release);
+    flush_batch(recording);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const struct counter_sample *a = left, *b = right;
+
+    return (a->ticks > b->ticks) - (a->ticks < b->ticks);
+}
+
+void recording_settle(struct recording *recording, uint64_t horizon_ticks)
+{
+    struct error err = {0};
+    enum assay_status st = ASSAY_OK;
+    size_t n = 0;
+
+    if (recording->n_counters)
+        qsort(recording->counters, recording->n_counters,
+              sizeof *recording->counters, compare_times);
+    while (n < recording->n_counters &&
+           recording->counters[n].ticks < horizon_ticks && !st) {
+        const struct counter_sample *sample = &recording->counters[n++];
+
+        st = run_counter_count(recording->run, sample->counter,
+                               ticks_map_ns(&recording->clock, sample->ticks),
+                               sample->value, &err);
+    }
+    recording->n_counters -= n;
+    if (n)
+        memmove(recording->counters, recording->counters + n,
+                recording->n_counters * sizeof *recording->counters);
+    if (!st && recording->detail)
+        st = detail_settle(recording->detail, &err);
+    recording_fail(recording, st, &err);
+}
+
+void health_add(struct run_health *health, const struct thread_buffer *buffer)
+{
+    health->lost_spans += atomic_load(&buffer->n_lost);
+    health->unbalanced_ends += atomic_load(&buffer->n_unbalanced);
+    health->too_deep += atomic_load(&buffer->n_too_deep);
+    health->open_at_end += atomic_load(&buffer->n_open);
+}

@@ -1,0 +1,92 @@
+/* record/facts.c - what is known of the machine and the program. */
+#include "record/record_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static enum assay_status set_cpu(struct run *run, struct error *err)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[256], name[256] = "";
+
+    while (file && !name[0] && fgets(line, sizeof line, file))
+        (void)sscanf(line, "model name : %255[^\n]", name);
+    if (file)
+        fclose(file);
+    return name[0] ? run_fact_set(run, "machine.cpu", name, err) : ASSAY_OK;
+}
+
+/* The words of the command line, which /proc ends with a NUL each. */
+static enum assay_status set_command(struct run *run, struct error *err)
+{
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    char command[1024];
+    size_t n;
+
+    if (!file)
+        return ASSAY_OK;
+    n = fread(command, 1, sizeof command - 1, file);
+    fclose(file);
+    while (n && command[n - 1] == '\0')
+        n--;
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)command[i] < ' ')
+            command[i] = ' ';
+    }
+    command[n] = '\0';
+    return n ? run_fact_set(run, "program.command", command, err) : ASSAY_OK;
+}
+
+static enum assay_status set_system(struct run *run, struct error *err)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct utsname system;
+    enum assay_status st = ASSAY_OK;
+
+    if (cores > 0)
+        st = run_fact_printf(run, err, "machine.cores", "%ld", cores);
+    if (!st && pages > 0 && page_bytes > 0)
+        st = run_fact_printf(run, err, "machine.memory_bytes", "%lld",
+                             (long long)pages * page_bytes);
+    if (!st && uname(&system) == 0)
+        st = run_fact_printf(run, err, "machine.kernel", "%s %s",
+                             system.sysname, system.release);
+    return st;
+}
+
+static enum assay_status set_time(struct run *run, struct error *err)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    char text[32];
+
+    if (!gmtime_r(&now, &utc) ||
+        !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        return ASSAY_OK;
+    return run_fact_set(run, "time.started", text, err);
+}
+
+enum assay_status facts_set(struct run *run, struct error *err)
+{
+    enum assay_status st = set_cpu(run, err);
+
+    if (!st)
+        st = set_system(run, err);
+    if (!st)
+        st = run_fact_set(run, "program.name", program_invocation_short_name,
+                          err);
+    if (!st)
+        st = set_command(run, err);
+    if (!st)
+        st = set_time(run, err);
+    if (!st)
+        st = run_fact_set(run, "clock.source", ticks_source(), err);
+    if (!st)
+        st = run_fact_set(run, "assay.version", ASSAY_VERSION, err);
+    return st;
+}

@@ -1,0 +1,28 @@
+/* record/record.h - recording what this process does into a run file.
+ *
+ * Other rooms mark spans, iterations, phases, counters, bytes and facts with
+ * the inline functions of assay/span.h, as a user's program does; this adds
+ * starting and stopping with the errors the program speaks in. Stands on run
+ * and store. Thread-safe.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
+
+#include "base/error.h"
+
+#include <assay/span.h>
+
+/* See assay_start(): ASSAY_BAD_USAGE where a recording is under way,
+ * ASSAY_UNSUPPORTED in the forked child of a process that was recording. On
+ * failure nothing is recorded and no file is left. */
+enum assay_status record_start(const char *path,
+                               const struct assay_options *options,
+                               struct error *err);
+
+/* See assay_stop(): the first thing that went wrong while recording or now.
+ * Spans that are open on the calling thread end here; those and what is open
+ * elsewhere are counted in the run's health. */
+enum assay_status record_stop(struct error *err);
+
+#endif

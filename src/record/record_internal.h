@@ -1,0 +1,160 @@
+/* record/record_internal.h - what the files of this room share.
+ *
+ * span.c is what a measured program calls: it writes into the thread's own
+ * buffer. threads.c knows whose buffers there are. writer_thread.c empties
+ * them; drain.c turns what comes out into a run; detail.c chooses what of it is
+ * kept in full. recorder.c starts and stops it all.
+ *
+ * Locks, in the order they are taken: starting and stopping (recorder.c), the
+ * recording, then one of threads, names or the writer's bell.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_RECORD_INTERNAL_H
+#define RECORD_RECORD_INTERNAL_H
+
+#include "record/detail.h"
+#include "record/record.h"
+#include "record/thread_buffer.h"
+#include "record/ticks.h"
+#include "run/run.h"
+#include "store/store.h"
+
+#include <pthread.h>
+
+/* ---- recorder.c ------------------------------------------------------- */
+
+/* Which recording is under way; 0: none. A buffer of another one is not to be
+ * written to. */
+extern atomic_uint recorder_generation;
+
+/* A thread with a buffer ends. */
+void recorder_thread_ended(struct thread_buffer *buffer);
+
+/* ---- threads.c -------------------------------------------------------- */
+
+/* This thread's buffer, of whatever recording; NULL: it has none. */
+extern __thread struct thread_buffer *threads_own
+    __attribute__((tls_model("initial-exec")));
+
+/* Makes the calling thread part of the recording, under a name or NULL. NULL
+ * where nothing is recorded or there is no memory. */
+struct thread_buffer *threads_join(const char *name);
+void threads_rename(struct thread_buffer *buffer, const char *name);
+
+/* Gives the calling thread's buffer back; its lane goes to the next thread of
+ * the same name. */
+void threads_leave(struct thread_buffer *buffer);
+
+/* Once in a process. */
+enum assay_status threads_prepare(struct error *err);
+
+/* Forgets the lanes of the last recording. */
+void threads_reset(void);
+
+/* The buffer of that recording after this one, or the first for NULL; NULL at
+ * the end. */
+struct thread_buffer *threads_next(const struct thread_buffer *buffer,
+                                   unsigned generation);
+
+/* Adds threads the run does not know yet, and gives new names. */
+enum assay_status threads_write(struct run *run, struct error *err);
+
+/* Spans that found no buffer to be lost from. */
+extern atomic_ullong threads_lost;
+
+/* ---- drain.c ---------------------------------------------------------- */
+
+struct counter_sample {
+    uint64_t ticks;
+    double value;
+    uint32_t counter;
+};
+
+/* How a name is called in the run; id is RUN_NONE until it was needed. */
+struct drained_name {
+    struct name name;
+    uint32_t id;
+};
+
+/* What the writer makes out of the records. */
+struct recording {
+    unsigned generation; /* 0: none */
+    bool keep_all;
+    struct run *run;
+    struct store_writer *store;
+    struct ticks_map clock;
+    struct detail *detail; /* NULL with keep_all */
+
+    struct drained_name *names; /* by number */
+    size_t n_names, names_capacity;
+    struct counter_sample *counters; /* of this pass */
+    size_t n_counters, counters_capacity;
+    struct sample *batch; /* for the file, with keep_all */
+    size_t n_batch;
+
+    struct run_health ended; /* of threads that are gone */
+    enum assay_status status;
+    struct error error; /* the first one */
+};
+
+/* Start from {0}. The run, the store and the clock are given by the caller. */
+enum assay_status recording_init(struct recording *recording,
+                                 struct error *err);
+void recording_release(struct recording *recording);
+
+/* Takes out what the thread has published. */
+void recording_drain(struct recording *recording, struct thread_buffer *buffer);
+
+/* Brings in what waited for other threads: values of counters from before the
+ * horizon, which no older ones follow any more; complete iterations. */
+void recording_settle(struct recording *recording, uint64_t horizon_ticks);
+
+/* Adds what went wrong on the thread to *health. */
+void health_add(struct run_health *health, const struct thread_buffer *buffer);
+
+/* Remembers the first failure; the recording goes on as well as it can. */
+void recording_fail(struct recording *recording, enum assay_status status,
+                    const struct error *err);
+
+/* ---- writer_thread.c -------------------------------------------------- */
+
+/* Once in a process. */
+enum assay_status writer_prepare(struct error *err);
+
+/* The lock is the recording's; the writer takes it for each pass. */
+enum assay_status writer_start(struct recording *recording,
+                               pthread_mutex_t *lock, struct error *err);
+void writer_stop(void); /* waits for its end */
+
+/* One round over all threads. True where more is likely to be there. */
+bool writer_pass(struct recording *recording);
+
+/* Puts the detail and the health of this moment into the run. */
+void writer_bring_up(struct recording *recording);
+
+void writer_wake(void);
+
+/* False when the recording of this buffer ended. */
+bool writer_wait_for_space(struct thread_buffer *buffer);
+
+/* Time that threads have waited for the writer so far. */
+int64_t writer_waited_ns(void);
+
+/* ---- span.c ----------------------------------------------------------- */
+
+/* Before a recording: iterations start at 0, no bytes are live. */
+void spans_reset(unsigned warm_up);
+
+/* Ends what is open on this thread; how many spans and iterations there
+ * were. */
+unsigned spans_close(struct thread_buffer *buffer);
+
+/* True while an iteration lasts. */
+bool spans_in_iteration(void);
+
+/* ---- facts.c ---------------------------------------------------------- */
+
+/* The machine, the program, the time. */
+enum assay_status facts_set(struct run *run, struct error *err);
+
+#endif

@@ -1,0 +1,274 @@
+/* record/recorder.c - starting and stopping; see record.h. */
+#include "record/record_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+atomic_uint recorder_generation;
+
+static struct {
+    pthread_mutex_t control; /* of starting and stopping */
+    bool is_prepared;
+    unsigned n_generations;
+
+    pthread_mutex_t lock; /* of the recording */
+    struct recording recording;
+} recorder = {.control = PTHREAD_MUTEX_INITIALIZER,
+              .lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* In a child that was forked while something was going on: the buffers, the
+ * file and the locks are copies of what belongs to the parent. */
+static atomic_bool is_orphan;
+
+static void set_recording(unsigned generation)
+{
+    atomic_store(&recorder_generation, generation);
+    __atomic_store_n(&assay_is_recording_, generation != 0, __ATOMIC_RELAXED);
+}
+
+static bool is_free(pthread_mutex_t *mutex)
+{
+    if (pthread_mutex_trylock(mutex))
+        return false;
+    pthread_mutex_unlock(mutex);
+    return true;
+}
+
+static void leave_to_parent(void)
+{
+    if (atomic_load(&recorder_generation) == 0 && is_free(&recorder.control) &&
+        is_free(&recorder.lock))
+        return;
+    set_recording(0);
+    atomic_store(&is_orphan, true);
+}
+
+static void stop_at_exit(void)
+{
+    (void)record_stop(NULL);
+}
+
+/* Once in a process. */
+static enum assay_status prepare(struct error *err)
+{
+    enum assay_status st;
+    int failed;
+
+    if (recorder.is_prepared)
+        return ASSAY_OK;
+    st = threads_prepare(err);
+    if (!st)
+        st = writer_prepare(err);
+    if (st)
+        return st;
+    failed = pthread_atfork(NULL, NULL, leave_to_parent);
+    if (failed)
+        return error_errno(err, failed, "preparing for a fork");
+    if (atexit(stop_at_exit))
+        return error_set(err, ASSAY_NOMEM, "preparing for the end: atexit()");
+    ticks_choose();
+    recorder.is_prepared = true;
+    return ASSAY_OK;
+}
+
+static enum assay_status start_clock(struct ticks_map *clock,
+                                     struct ticks_pair first, struct error *err)
+{
+    static const struct timespec baseline = {.tv_nsec = 2 * 1000 * 1000};
+
+    nanosleep(&baseline, NULL);
+    return ticks_map_start(clock, first, ticks_pair_now(), err);
+}
+
+static enum assay_status open_recording(struct recording *recording,
+                                        const char *path,
+                                        const struct assay_options *options,
+                                        struct error *err)
+{
+    struct ticks_pair first = ticks_pair_now();
+    enum assay_status st = store_open(path, &recording->store, err);
+
+    recording->keep_all = options->keep_all != 0;
+    if (!st)
+        st = run_new(&recording->run, err);
+    if (!st)
+        st = run_name_root(recording->run,
+                           options->program ? options->program : "run",
+                           options->class_name, err);
+    if (!st)
+        st = facts_set(recording->run, err);
+    if (!st)
+        st = recording_init(recording, err);
+    if (!st)
+        st = store_checkpoint(recording->store, recording->run, err);
+    if (!st)
+        st = start_clock(&recording->clock, first, err);
+    return st;
+}
+
+static enum assay_status
+start(const char *path, const struct assay_options *options, struct error *err)
+{
+    struct recording *recording = &recorder.recording;
+    enum assay_status st;
+
+    if (recording->generation)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "a recording is under way; stop it before starting "
+                         "another");
+    st = prepare(err);
+    if (st)
+        return st;
+    threads_reset();
+    spans_reset(options->warm_up);
+    st = open_recording(recording, path, options, err);
+    if (!st) {
+        recording->generation = ++recorder.n_generations;
+        st = writer_start(recording, &recorder.lock, err);
+    }
+    if (st) {
+        recording_release(recording);
+        return st;
+    }
+    set_recording(recording->generation);
+    return ASSAY_OK;
+}
+
+enum assay_status record_start(const char *path,
+                               const struct assay_options *options,
+                               struct error *err)
+{
+    static const struct assay_options defaults;
+    enum assay_status st;
+
+    if (atomic_load(&is_orphan))
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "the parent of this process records; a forked child "
+                         "cannot record, a program it starts can");
+    if (!path || !path[0])
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "a recording needs the path of a run file");
+    pthread_mutex_lock(&recorder.control);
+    pthread_mutex_lock(&recorder.lock);
+    st = start(path, options ? options : &defaults, err);
+    pthread_mutex_unlock(&recorder.lock);
+    pthread_mutex_unlock(&recorder.control);
+    return st;
+}
+
+static enum assay_status set_waited(struct run *run, struct error *err)
+{
+    int64_t waited_ns = writer_waited_ns();
+
+    if (waited_ns == 0)
+        return ASSAY_OK;
+    return run_fact_printf(run, err, "recorder.waited_ms", "%.3f",
+                           (double)waited_ns / 1e6);
+}
+
+/* Takes out what is left, and writes the file. */
+static enum assay_status finish(struct recording *recording, struct error *err)
+{
+    struct store_writer *store = recording->store;
+    enum assay_status st;
+
+    writer_pass(recording);
+    recording_settle(recording, UINT64_MAX);
+    writer_bring_up(recording);
+    st = set_waited(recording->run, err);
+    if (!st)
+        st = run_seal(recording->run, err);
+    if (st)
+        return st;
+    recording->store = NULL; /* finishing takes it over */
+    st = store_finish(store, recording->run, err);
+    if (recording->status) {
+        st = recording->status;
+        if (err)
+            *err = recording->error;
+    }
+    return st;
+}
+
+static enum assay_status stop(struct error *err)
+{
+    struct recording *recording = &recorder.recording;
+    struct thread_buffer *own = threads_own;
+    unsigned n_open = 0;
+    enum assay_status st;
+
+    if (own && own->generation == recording->generation)
+        n_open = spans_close(own);
+    n_open += spans_in_iteration();
+    set_recording(0);
+    writer_stop();
+    pthread_mutex_lock(&recorder.lock);
+    recording->ended.open_at_end += n_open;
+    st = finish(recording, err);
+    recording_release(recording);
+    pthread_mutex_unlock(&recorder.lock);
+    return st;
+}
+
+enum assay_status record_stop(struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (atomic_load(&is_orphan))
+        return ASSAY_OK;
+    pthread_mutex_lock(&recorder.control);
+    if (recorder.recording.generation)
+        st = stop(err);
+    pthread_mutex_unlock(&recorder.control);
+    return st;
+}
+
+void recorder_thread_ended(struct thread_buffer *buffer)
+{
+    struct recording *recording = &recorder.recording;
+    unsigned n_open = 0;
+
+    if (atomic_load(&is_orphan))
+        return;
+    if (buffer->generation == atomic_load(&recorder_generation))
+        n_open = spans_close(buffer);
+    pthread_mutex_lock(&recorder.lock);
+    if (recording->generation && buffer->generation == recording->generation) {
+        recording_drain(recording, buffer);
+        health_add(&recording->ended, buffer);
+        recording->ended.open_at_end += n_open;
+    }
+    threads_leave(buffer);
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+void assay_fact_(const char *key, const char *value)
+{
+    struct recording *recording = &recorder.recording;
+    struct error err = {0};
+
+    if (!key || !value || atomic_load(&recorder_generation) == 0)
+        return;
+    pthread_mutex_lock(&recorder.lock);
+    if (recording->generation)
+        recording_fail(recording,
+                       run_fact_set(recording->run, key, value, &err), &err);
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+enum assay_status assay_start(const char *path,
+                              const struct assay_options *options,
+                              struct assay_error *error)
+{
+    struct error err = {0};
+
+    return error_export(&err, record_start(path, options, &err), error);
+}
+
+enum assay_status assay_stop(struct assay_error *error)
+{
+    struct error err = {0};
+
+    return error_export(&err, record_stop(&err), error);
+}

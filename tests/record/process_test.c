@@ -1,0 +1,175 @@
+/* tests/record/process_test.c - forks, exits and crashes while recording. */
+#include "recorded.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+static void record_one(const char *name)
+{
+    assay_begin(name);
+    assay_end();
+}
+
+/* How the child ended that runs body(). */
+static int status_of_child(void (*body)(void))
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        body();
+        _exit(0);
+    }
+    CHECK(child > 0);
+    CHECK_INT(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static struct run *load(const char *name)
+{
+    struct error err = {0};
+    struct run *run;
+
+    CHECK_STATUS(store_load(test_path(name), &run, &err), ASSAY_OK, &err);
+    return run;
+}
+
+static void record_in_forked_child(void)
+{
+    for (int i = 0; i < 20000; i++)
+        record_one("child");
+    assay_thread("child");
+    assay_fact("who", "child");
+    if (assay_is_recording() ||
+        record_start(test_path("child.assay"), NULL, NULL) != ASSAY_UNSUPPORTED)
+        _exit(1);
+    exit(0); /* with the handlers that stop a recording */
+}
+
+TEST(the_parent_records_on_after_a_fork_and_the_child_does_not)
+{
+    struct run *run;
+
+    recorded_start(NULL);
+    record_one("before");
+    CHECK_INT(status_of_child(record_in_forked_child), 0);
+    CHECK(access(test_path("run.assay.part"), F_OK) == 0);
+    CHECK(access(test_path("run.assay"), F_OK) != 0);
+    record_one("after");
+    run = recorded_stop();
+    CHECK_INT(stats_of(run, "before").calls, 1);
+    CHECK_INT(stats_of(run, "after").calls, 1);
+    CHECK_INT(scope_at(run, "child"), RUN_NONE);
+    CHECK(run_fact(run, "who") == NULL);
+    run_free(run);
+}
+
+static void start_in_child(const char *name)
+{
+    if (record_start(test_path(name), NULL, NULL))
+        _exit(9);
+}
+
+static void die_while_recording(void)
+{
+    char part[512];
+
+    snprintf(part, sizeof part, "%s", test_path("killed.assay.part"));
+    start_in_child("killed.assay");
+    record_one("drained");
+    /* The writer checkpoints once a second: wait until it has. */
+    for (;;) {
+        struct run *run = NULL;
+        bool is_there = store_load(part, &run, NULL) == ASSAY_OK &&
+                        scope_at(run, "drained") != RUN_NONE;
+
+        run_free(run);
+        if (is_there)
+            break;
+        usleep(50000);
+    }
+    assay_begin("cut off");
+    raise(SIGKILL);
+}
+
+TEST(a_killed_program_leaves_what_was_drained)
+{
+    int status = status_of_child(die_while_recording);
+    struct run *run;
+
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    CHECK(access(test_path("killed.assay"), F_OK) != 0);
+    run = load("killed.assay.part");
+    CHECK(run_health_of(run)->is_incomplete);
+    CHECK_INT(stats_of(run, "drained").calls, 1);
+    run_free(run);
+}
+
+static void die_at_once(void)
+{
+    start_in_child("early.assay");
+    raise(SIGKILL);
+}
+
+TEST(a_program_killed_right_after_the_start_leaves_a_readable_file)
+{
+    struct run *run;
+
+    CHECK(WIFSIGNALED(status_of_child(die_at_once)));
+    run = load("early.assay.part");
+    CHECK(run_health_of(run)->is_incomplete);
+    CHECK(run_fact(run, "machine.cores") != NULL);
+    run_free(run);
+}
+
+static void exit_while_recording(void)
+{
+    start_in_child("exit.assay");
+    assay_begin("main");
+    record_one("step");
+    exit(0);
+}
+
+TEST(exit_without_a_stop_finishes_the_run)
+{
+    struct run *run;
+
+    CHECK_INT(status_of_child(exit_while_recording), 0);
+    CHECK(access(test_path("exit.assay.part"), F_OK) != 0);
+    run = load("exit.assay");
+    CHECK(!run_health_of(run)->is_incomplete);
+    CHECK_INT(run_health_of(run)->open_at_end, 1);
+    CHECK_INT(stats_of(run, "main.step").calls, 1);
+    run_free(run);
+}
+
+static void *exit_in_thread(void *unused)
+{
+    assay_begin("thread");
+    exit(0);
+    return unused;
+}
+
+static void exit_from_a_thread(void)
+{
+    pthread_t thread;
+
+    start_in_child("thread.assay");
+    assay_begin("main");
+    if (pthread_create(&thread, NULL, exit_in_thread, NULL))
+        _exit(8);
+    for (;;)
+        pause();
+}
+
+TEST(exit_on_another_thread_finishes_the_run)
+{
+    struct run *run;
+
+    CHECK_INT(status_of_child(exit_from_a_thread), 0);
+    run = load("thread.assay");
+    CHECK_INT(run_health_of(run)->open_at_end, 2);
+    CHECK_INT(stats_of(run, "thread").calls, 1);
+    run_free(run);
+}
