@@ -94,13 +94,14 @@ static bool measure(struct bytes bytes, struct sketch *out)
 enum assay_status sketch_decode(const void *blob, size_t n_bytes,
                                 struct sketch *out)
 {
-    struct bytes bytes = {blob, (const unsigned char *)blob + n_bytes};
+    struct bytes bytes;
     int64_t bucket = -1;
     uint64_t count;
 
     *out = (struct sketch){0};
-    if (n_bytes == 0)
+    if (n_bytes == 0) /* SQLite gives NULL for an empty blob */
         return ASSAY_OK;
+    bytes = (struct bytes){blob, (const unsigned char *)blob + n_bytes};
     if (!measure(bytes, out)) {
         *out = (struct sketch){0};
         return ASSAY_BAD_INPUT;
