@@ -13,7 +13,9 @@ enum { rounding_ns = 1000 };
 enum { SCOPE_CACHE = 1 << 14 };
 
 struct open_span {
-    int64_t start_ns, end_ns;
+    int64_t start_ns;
+    int64_t end_ns;      /* inside of the parent */
+    int64_t duration_ns; /* as the trace has it: a rounding longer, maybe */
     int64_t children_ns;
     int64_t covered_ns; /* the time up to which children account for it */
     uint32_t scope;
@@ -143,16 +145,18 @@ static uint32_t nester_iteration(struct nester *nester, int64_t start_ns,
     return nester->last_iteration;
 }
 
+/* Counts the sample as it is; where it is kept, it ends with its parent. */
 static enum assay_status count_sample(struct nester *nester,
-                                      const struct sample *sample,
+                                      struct sample *sample, int64_t end_ns,
                                       struct error *err)
 {
-    struct run *run = nester->import->run;
-    enum assay_status st = run_count(run, sample, err);
+    struct import *import = nester->import;
+    enum assay_status st = run_count(import->run, sample, err);
 
-    if (!st && keeper_wants(&nester->keeper, sample))
-        st = run_keep(run, sample, err);
-    return st;
+    if (st || !keeper_wants(&nester->keeper, sample))
+        return st;
+    sample->duration_ns = end_ns - import->first_ns - sample->start_ns;
+    return run_keep(import->run, sample, err);
 }
 
 static struct sample nester_sample(const struct nester *nester, uint32_t scope,
@@ -172,16 +176,15 @@ static struct sample nester_sample(const struct nester *nester, uint32_t scope,
 static enum assay_status nester_pop(struct nester *nester, struct error *err)
 {
     const struct open_span *span = &nester->open[--nester->n_open];
-    int64_t duration_ns = span->end_ns - span->start_ns;
     struct sample sample =
-        nester_sample(nester, span->scope, span->start_ns, duration_ns,
-                      duration_ns - span->children_ns);
+        nester_sample(nester, span->scope, span->start_ns, span->duration_ns,
+                      span->duration_ns - span->children_ns);
 
     sample.iteration =
         span->step != RUN_NONE
             ? span->step
             : nester_iteration(nester, span->start_ns, span->end_ns);
-    return count_sample(nester, &sample, err);
+    return count_sample(nester, &sample, span->end_ns, err);
 }
 
 static enum assay_status nester_pop_all(struct nester *nester,
@@ -194,8 +197,8 @@ static enum assay_status nester_pop_all(struct nester *nester,
     return st;
 }
 
-/* Closes what cannot hold the new span, and cuts the new one where it outlasts
- * its parent by rounding only. */
+/* Closes what cannot hold the new span; one that outlasts its parent by
+ * rounding only ends with it. */
 static enum assay_status nester_make_room(struct nester *nester,
                                           int64_t start_ns, int64_t *end_ns,
                                           struct error *err)
@@ -257,6 +260,7 @@ static enum assay_status take_span(struct nester *nester,
     struct import *import = nester->import;
     struct open_span span = {.start_ns = event->time_ns,
                              .end_ns = event->time_ns + event->duration_ns,
+                             .duration_ns = event->duration_ns,
                              .covered_ns = event->time_ns,
                              .scope = RUN_ROOT,
                              .step = RUN_NONE};
@@ -290,7 +294,7 @@ take_async(struct nester *nester, const struct event *event, struct error *err)
                                          event->duration_ns, event->self_ns);
 
     sample.iteration = nester_iteration(nester, start_ns, event->time_ns);
-    return count_sample(nester, &sample, err);
+    return count_sample(nester, &sample, event->time_ns, err);
 }
 
 static enum assay_status

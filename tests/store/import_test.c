@@ -75,14 +75,16 @@ TEST(decimals_of_a_microsecond_are_exact)
     run_free(run);
 }
 
-TEST(a_child_that_outlasts_its_parent_by_rounding_is_cut)
+TEST(a_child_that_outlasts_its_parent_by_rounding_stays_its_child)
 {
     struct run *run =
         imported("[" X("parent", 10, 10) "," X("child", 15, 6) "]");
 
     check_scope(run, "parent", 1, 10000, 5000);
-    check_scope(run, "parent.child", 1, 5000, 5000);
+    check_scope(run, "parent.child", 1, 6000, 6000);
     CHECK_STR(run_fact(run, "import.overlaps"), "0");
+    CHECK_INT(run_kept(run, 1)->scope, scope_at(run, "parent.child"));
+    CHECK_INT(run_kept(run, 1)->duration_ns, 5000);
     run_free(run);
 }
 
