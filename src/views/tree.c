@@ -2,14 +2,14 @@
 #include "views/tree.h"
 
 #include "base/units.h"
+#include "views/branch.h"
 #include "views/columns.h"
 #include "views/line.h"
 
 #include <stdio.h>
 
 enum {
-    LEVEL_COLUMNS = 3, /* of a branch: "├─ " */
-    LEAST_NAME = 12,   /* columns a name keeps however deep it is */
+    LEAST_NAME = 12, /* columns a name keeps however deep it is */
     TIME_COLUMNS = 10,
     SHARE_COLUMNS = 7,
     CALLS_COLUMNS = 8
@@ -76,27 +76,19 @@ static size_t put_branches(const struct layout *layout, size_t at,
                            uint32_t first)
 {
     const struct rows *rows = layout->rows;
-    bool has_utf8 = layout->term->has_utf8;
-    bool lines[256 / LEVEL_COLUMNS];
+    bool lines[BRANCH_MAX_LEVELS];
     size_t levels = rows->items[at].depth - first, n = 0, most;
 
     if (levels == 0)
         return 0;
-    most = (layout->name - LEAST_NAME) / LEVEL_COLUMNS;
+    most = (layout->name - LEAST_NAME) / BRANCH_COLUMNS;
     if (most > sizeof lines)
         most = sizeof lines;
     for (size_t i = rows->items[at].parent; n + 1 < levels && n + 1 < most;
          i = rows->items[i].parent)
         lines[n++] = layout->choice->has_next[i];
-    put_style(layout, STYLE_DIM);
-    for (size_t i = n; i-- > 0;)
-        sink_puts(layout->sink, !lines[i] ? "   " : has_utf8 ? "│  " : "|  ");
-    if (layout->choice->has_next[at])
-        sink_puts(layout->sink, has_utf8 ? "├─ " : "|- ");
-    else
-        sink_puts(layout->sink, has_utf8 ? "└─ " : "`- ");
-    put_style(layout, STYLE_NONE);
-    return (n + 1) * LEVEL_COLUMNS;
+    return branch_put(layout->sink, layout->term, lines, n,
+                      layout->choice->has_next[at]);
 }
 
 static void put_head(const struct layout *layout)

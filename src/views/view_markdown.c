@@ -1,33 +1,8 @@
 /* views/view_markdown.c - the table of a run for a page or a pull request. */
 #include "views/columns.h"
-
-#include <string.h>
+#include "views/markdown.h"
 
 enum { DEFAULT_ROWS = 20 };
-
-/* A name as text: nothing in it ends the cell, opens markup or is HTML. */
-static enum assay_status put_text(struct sink *sink, const struct term *term,
-                                  const char *text)
-{
-    struct str safe = {0};
-    struct sink shown = sink_to_str(&safe);
-    enum assay_status st;
-
-    text_put(&shown, term, text);
-    for (const char *at = str_text(&safe); *at; at++) {
-        if (*at == '<')
-            sink_puts(sink, "&lt;");
-        else if (*at == '&')
-            sink_puts(sink, "&amp;");
-        else if (strchr("\\`*_[]|~$>", *at))
-            sink_printf(sink, "\\%c", *at);
-        else
-            sink_write(sink, at, 1);
-    }
-    st = sink_status(&shown, NULL);
-    str_release(&safe);
-    return st;
-}
 
 static void put_head(struct sink *sink, const struct rows *rows,
                      const struct ranking *ranking)
@@ -56,15 +31,15 @@ static enum assay_status put_item(struct sink *sink, const struct rows *rows,
     enum assay_status st;
 
     sink_puts(sink, "| ");
-    st = put_text(sink, term, label[0] ? label : "-");
+    st = markdown_text(sink, term, label[0] ? label : "-");
     for (enum column i = 0; !st && i < N_COLUMNS; i++) {
         char text[UNITS_MAX];
 
         if (!column_is_known(i, rows, ranking))
             continue;
         sink_puts(sink, " | ");
-        st = put_text(sink, term,
-                      column_text(text, i, rows, item, rows_unit(rows)));
+        st = markdown_text(sink, term,
+                           column_text(text, i, rows, item, rows_unit(rows)));
     }
     sink_puts(sink, " |\n");
     return st;

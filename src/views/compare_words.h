@@ -1,0 +1,65 @@
+/* views/compare_words.h - what the views of a comparison say alike: numbers,
+ * marks, the closing sentences, and which rows are worth a line.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_COMPARE_WORDS_H
+#define VIEWS_COMPARE_WORDS_H
+
+#include "base/units.h"
+#include "views/rows.h"
+#include "views/views.h"
+
+/* "+5.1 %"; "-" where it was not tested. */
+const char *compare_change_text(char buffer[UNITS_MAX],
+                                const struct compare_row *row);
+/* "[+4.2, +6.0]", in percent; "" where it was not tested. */
+const char *compare_interval_text(char buffer[UNITS_MAX],
+                                  const struct compare_row *row);
+/* "0.031", "<0.001"; "" where it was not tested. */
+const char *compare_p_text(char buffer[UNITS_MAX],
+                           const struct compare_row *row);
+/* "slower", "faster", "added", "removed", "renamed", "=", "not tested". */
+const char *compare_mark(const struct compare_row *row);
+/* "both", "added", "removed", "renamed": as JSON has it. */
+const char *compare_match_text(enum match match);
+/* "passed", "failed", "noisy". */
+const char *compare_gate_word(enum gate gate);
+
+/* The unit of all times: that of the whole. */
+struct time_unit compare_unit(const struct comparison *comparison);
+const char *compare_time_text(char buffer[UNITS_MAX], struct time_unit unit,
+                              double ns);
+
+uint64_t side_iterations(const struct compare_side *side);
+
+/* Each appends to a text; only ASSAY_NOMEM can come back. */
+
+/* "3 runs, 150 iterations" */
+enum assay_status compare_side_words(const struct compare_side *side,
+                                     struct str *text);
+/* "1 scope is slower by more than noise (95 % confidence over 148 scopes):
+ * backbone.layer3 +5.1 % [+4.2, +6.0]" */
+enum assay_status compare_verdict_words(const struct comparison *comparison,
+                                        struct str *text);
+/* What the verdict does not cover; nothing where it covers all. */
+enum assay_status compare_caution_words(const struct comparison *comparison,
+                                        struct str *text);
+/* "failed: backbone.layer3 +5.1 % is over its budget of 3 %" */
+enum assay_status compare_gate_words(const struct comparison *comparison,
+                                     const struct gate_result *gate,
+                                     struct str *text);
+
+/* Which rows are shown unless all are asked for: what differs, the way there,
+ * and the largest of the rest. */
+struct compare_choice {
+    bool *is_shown; /* by row */
+    bool *has_next; /* by row: a shown sibling comes after it */
+    size_t n_hidden;
+};
+
+enum assay_status compare_choose(const struct comparison *comparison, bool all,
+                                 struct compare_choice *choice,
+                                 struct error *err);
+void compare_choice_release(struct compare_choice *choice); /* from {0} */
+
+#endif
