@@ -5,7 +5,7 @@
 #ifndef VIEWS_FIELDS_H
 #define VIEWS_FIELDS_H
 
-#include "views/rows.h"
+#include "views/scope_rows.h"
 
 /* calls, total and self are of an iteration, as on the screen, the all_ ones
  * of the whole run; both are the same where no iterations are marked. */

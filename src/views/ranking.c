@@ -186,7 +186,7 @@ static enum assay_status describe(const struct run *run,
     else
         st = str_append(&item->label, group_key(&item->row, options->group));
     if (st)
-        return error_nomem(err, item->label.n, "the name of a row");
+        return error_nomem(err, item->label.n + 1, "the name of a row");
     if (item->row.scope == RUN_NONE)
         return ASSAY_OK;
     return run_scope_stats(run, item->row.scope, RUN_ANY, &item->stats, err);

@@ -5,7 +5,7 @@
 #ifndef VIEWS_RANKING_H
 #define VIEWS_RANKING_H
 
-#include "views/rows.h"
+#include "views/scope_rows.h"
 #include "views/views.h"
 
 struct ranked {

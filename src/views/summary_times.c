@@ -142,14 +142,14 @@ enum assay_status summary_memory(const struct summary *summary,
     if (memory->peak_scope < run_scope_count(summary->run))
         st = run_scope_path(summary->run, memory->peak_scope, &path);
     if (st)
-        return error_nomem(err, path.n, "the path of a scope");
-    if (path.n)
+        error_nomem(err, path.n + 1, "the path of a scope");
+    else if (path.n)
         line_printf(&line, "peak %s at %s", bytes, str_text(&path));
     else
         line_printf(&line, "peak %s", bytes);
     line_end(&line);
     str_release(&path);
-    return ASSAY_OK;
+    return st;
 }
 
 /* A value with its unit, bytes as people read them. */

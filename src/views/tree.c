@@ -186,9 +186,9 @@ static enum assay_status put_outside(const struct layout *layout,
         st = run_scope_path(layout->run, row->scope, &path);
         put_row(layout, i, first, str_text(&path));
     }
-    str_release(&path);
     if (st)
-        error_set(err, st, "naming what was outside the iterations");
+        error_nomem(err, path.n + 1, "the path of a scope");
+    str_release(&path);
     return st;
 }
 
@@ -228,7 +228,7 @@ static enum assay_status put_caption(const struct layout *layout,
         line_sentence(&line, "threads add up: shares may exceed 100 %");
     line_end(&line);
     str_release(&text);
-    return st ? error_nomem(err, 0, "the caption of a tree") : ASSAY_OK;
+    return st ? error_nomem(err, LINE_INDENT, "a line of text") : ASSAY_OK;
 }
 
 enum assay_status tree_write(const struct run *run, const struct rows *rows,

@@ -4,7 +4,7 @@
 #ifndef VIEWS_TREE_H
 #define VIEWS_TREE_H
 
-#include "views/rows.h"
+#include "views/scope_rows.h"
 #include "views/views.h"
 
 /* Which rows are shown, and what is said about the others. */

@@ -160,7 +160,8 @@ static enum assay_status write_memory(struct json_writer *json,
     }
     json_object_end(json);
     str_release(&path);
-    return st ? error_nomem(err, 0, "the path of a scope") : ASSAY_OK;
+    return st ? error_nomem(err, RUN_MAX_DEPTH, "the path of a scope")
+              : ASSAY_OK;
 }
 
 static void write_health(struct json_writer *json, const struct run *run)
@@ -213,7 +214,7 @@ static enum assay_status write_row(struct json_writer *json,
         stats = stats_unknown();
     str_clear(path);
     if (run_scope_path(run, row->scope, path))
-        return error_nomem(err, 0, "the path of a scope");
+        return error_nomem(err, RUN_MAX_DEPTH, "the path of a scope");
     json_inline_object_begin(json);
     json_member_string(json, "path", str_text(path));
     json_member_string(json, "name", row->name);

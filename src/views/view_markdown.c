@@ -78,7 +78,7 @@ enum assay_status view_markdown(const struct run *run,
     if (!st)
         st = ranking_build(run, &rows, options, DEFAULT_ROWS, &ranking, err);
     if (!st && put_table(&rows, &ranking, options, sink))
-        st = error_nomem(err, 0, "the rows of a table");
+        st = error_nomem(err, UNITS_MAX, "a row of a table");
     ranking_release(&ranking);
     rows_release(&rows);
     return st ? st : sink_status(sink, err);

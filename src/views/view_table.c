@@ -123,17 +123,17 @@ static enum assay_status put_caption(const struct table *table,
 {
     struct line line = line_begin(table->sink, table->term, "times");
     struct str text = {0};
+    enum assay_status st = columns_caption(table->rows, &text);
 
     line.style = STYLE_DIM;
-    if (columns_caption(table->rows, &text))
-        return error_nomem(err, 0, "the caption of a table");
     line_sentence(&line, str_text(&text));
-    line_item(&line, "a call: its mean");
-    str_release(&text);
+    if (table->has[COLUMN_CALL])
+        line_item(&line, "a call: its mean");
     if (table->rows->adds_up)
         line_sentence(&line, "threads add up: shares may exceed 100 %");
     line_end(&line);
-    return ASSAY_OK;
+    str_release(&text);
+    return st ? error_nomem(err, LINE_INDENT, "a line of text") : ASSAY_OK;
 }
 
 static void put_more(const struct table *table)

@@ -4,7 +4,7 @@
  *
  * One line a module, ". " a level, two decimals; stable, so nothing may be
  * added here. Every module is there; depth alone limits it. */
-#include "views/rows.h"
+#include "views/scope_rows.h"
 #include "views/views.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* views/rows.c - see rows.h. */
-#include "views/rows.h"
+/* views/scope_rows.c - see scope_rows.h. */
+#include "views/scope_rows.h"
 
 #include "base/mem.h"
 

@@ -1,11 +1,11 @@
-/* views/rows.h - a run as rows: a scope a row, in the order of the tree.
+/* views/scope_rows.h - a run as rows: a scope a row, in the order of the tree.
  *
  * Sums come from one pass over the cells, so that a screen of a large run
  * costs little; percentiles are asked for by the views that show them.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef VIEWS_ROWS_H
-#define VIEWS_ROWS_H
+#ifndef VIEWS_SCOPE_ROWS_H
+#define VIEWS_SCOPE_ROWS_H
 
 #include "run/run.h"
 

@@ -1,0 +1,61 @@
+/* tests/views/made_runs.h - runs with numbers that can be checked by a person,
+ * and outputs to compare with files.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TESTS_VIEWS_MADE_RUNS_H
+#define TESTS_VIEWS_MADE_RUNS_H
+
+#include "views/views.h"
+
+/* Ten iterations of a small detector, 100 ms each on the mean:
+ *
+ *     detector (Detector)   100 ms, 5 of them its own: 96 98 99 100 (four
+ *                           times) 101 102 104 in another order
+ *       transform            10 ms
+ *       backbone (Backbone)  60 ms, nothing of its own
+ *         body (Body)        45 ms, 5 of its own
+ *           conv1 (Conv2d)   30 ms in two calls
+ *           relu (ReLU)      10 ms
+ *         fpn                15 ms
+ *       head (Head)          24 ms
+ *       tiny                  1 ms
+ *     and once, before them: setup 250 ms, load_weights below it 200 ms
+ *
+ * The first iteration is kept in full, on thread "main". Sealed. */
+struct run *made_detector(void);
+
+/* One second of a pipeline without iterations: producer 400 ms in 4 calls on
+ * one thread, work 900 ms in 3 calls on each of three others, with a step
+ * "filter" of 300 ms in it. */
+struct run *made_pipeline(void);
+
+/* A run with a single scope of this name and class below the root, called once
+ * for 1 ms. */
+struct run *made_with_name(const char *name, const char *class_name);
+
+/* A chain of scopes, each the child of the one before; 10 ms each, nothing of
+ * its own but the last. */
+struct run *made_chain(uint32_t levels);
+
+/* Adds a scope, or counts a call of it, where failing would be a mistake of
+ * the test. */
+uint32_t made_scope(struct run *run, uint32_t parent, const char *name,
+                    const char *class_name);
+void made_call(struct run *run, uint32_t scope, uint32_t thread,
+               uint32_t iteration, double total_ms, double self_ms);
+
+/* Compares with tests/views/golden/NAME; writes it there instead where
+ * ASSAY_REFRESH_GOLDEN is set. */
+void check_golden(const char *name, const struct str *got);
+
+/* The widest line of a text, in columns of the screen. */
+size_t widest_line(const char *text);
+
+/* What a view writes, released by the caller. */
+typedef enum assay_status view_function(const struct run *run,
+                                        const struct view_options *options,
+                                        struct sink *sink, struct error *err);
+struct str view_text(view_function *view, const struct run *run,
+                     const struct view_options *options);
+
+#endif

@@ -1,0 +1,287 @@
+/* What the views for people promise: the summary and the trees. */
+#include "base/mem.h"
+#include "made_runs.h"
+#include "test.h"
+
+#include <string.h>
+
+static struct view_options options_for(int width)
+{
+    struct view_options options = view_defaults(term_plain(width));
+
+    options.source = "run.assay";
+    return options;
+}
+
+static void check_view(view_function *view, struct run *run,
+                       const struct view_options *options, const char *golden)
+{
+    struct str text = view_text(view, run, options);
+
+    check_golden(golden, &text);
+    CHECK(widest_line(str_text(&text)) <= (size_t)options->term.width);
+    str_release(&text);
+    run_free(run);
+}
+
+static void check_has(view_function *view, struct run *run,
+                      const struct view_options *options, const char *part)
+{
+    struct str text = view_text(view, run, options);
+
+    CHECK_HAS(str_text(&text), part);
+    str_release(&text);
+    run_free(run);
+}
+
+TEST(the_summary_is_one_screen)
+{
+    struct view_options options = options_for(80);
+
+    check_view(view_summary, made_detector(), &options, "summary-80.txt");
+}
+
+TEST(a_wide_screen_shows_classes_and_longer_bars)
+{
+    struct view_options options = options_for(120);
+
+    check_view(view_summary, made_detector(), &options, "summary-120.txt");
+}
+
+TEST(without_utf8_the_summary_is_ascii)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_detector();
+    struct str text;
+
+    options.term.has_utf8 = false;
+    text = view_text(view_summary, run, &options);
+    for (size_t i = 0; i < text.n; i++)
+        CHECK((unsigned char)text.text[i] < 0x80);
+    str_release(&text);
+    check_view(view_summary, run, &options, "summary-ascii.txt");
+}
+
+TEST(colour_comes_only_with_a_terminal_that_has_it)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_detector();
+    struct str text = view_text(view_summary, run, &options);
+
+    CHECK(strchr(text.text, '\x1b') == NULL);
+    str_release(&text);
+    options.term.has_colour = true;
+    check_has(view_summary, run, &options, "\x1b[36m██");
+}
+
+TEST(every_width_is_kept)
+{
+    static const int widths[] = {60, 80, 100, 120, 200};
+    static view_function *const views[] = {view_summary, view_tree, view_table};
+    struct run *runs[] = {made_detector(), made_pipeline(), made_chain(300),
+                          made_with_name("a name that is a good deal longer "
+                                         "than any screen is likely to be "
+                                         "wide, and then some more of it",
+                                         "Class")};
+
+    for (size_t w = 0; w < 5; w++) {
+        struct view_options options = options_for(widths[w]);
+
+        for (size_t i = 0; i < 12; i++) {
+            struct str text = view_text(views[i % 3], runs[i / 3], &options);
+
+            CHECK(widest_line(str_text(&text)) <= (size_t)widths[w]);
+            str_release(&text);
+        }
+    }
+    for (size_t i = 0; i < 4; i++)
+        run_free(runs[i]);
+}
+
+TEST(threads_that_add_up_are_said_to)
+{
+    struct view_options options = options_for(80);
+
+    check_view(view_summary, made_pipeline(), &options, "pipeline.txt");
+}
+
+TEST(what_went_wrong_is_said)
+{
+    struct view_options options = options_for(100);
+    struct run *run = made_pipeline();
+    struct run_health *health = run_health(run);
+    struct str text;
+
+    health->is_incomplete = true;
+    health->lost_spans = 12;
+    health->unbalanced_ends = 1;
+    health->open_at_end = 2;
+    health->too_deep = 3;
+    text = view_text(view_summary, run, &options);
+    CHECK_HAS(str_text(&text), "WARNING  incomplete: the program did not");
+    CHECK_HAS(str_text(&text), "WARNING  12 spans were lost");
+    CHECK_HAS(str_text(&text), "WARNING  1 end without a begin was");
+    CHECK_HAS(str_text(&text), "WARNING  2 spans were still open");
+    CHECK_HAS(str_text(&text), "WARNING  3 spans were nested too deep");
+    str_release(&text);
+    run_free(run);
+}
+
+TEST(an_import_says_what_was_read)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_pipeline();
+
+    CHECK_INT(run_fact_set(run, "import.events", "10", NULL), ASSAY_OK);
+    CHECK_INT(run_fact_set(run, "import.events.X", "9", NULL), ASSAY_OK);
+    CHECK_INT(run_fact_set(run, "import.kernels_us", "1500", NULL), ASSAY_OK);
+    check_has(view_summary, run, &options,
+              "import   10 events   kernels 1.50 ms\n");
+}
+
+TEST(a_name_that_a_shell_would_split_is_quoted)
+{
+    struct view_options options = options_for(200);
+
+    options.source = "my run's.assay";
+    check_has(view_summary, made_pipeline(), &options,
+              "assay show 'my run'\\''s.assay' --table");
+}
+
+TEST(unknown_memory_is_not_mentioned)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_pipeline();
+    struct str text = view_text(view_summary, run, &options);
+
+    CHECK(strstr(str_text(&text), "memory") == NULL);
+    str_release(&text);
+    run_free(run);
+}
+
+TEST(the_tree_hides_what_is_small_and_says_so)
+{
+    struct view_options options = options_for(80);
+
+    check_view(view_tree, made_detector(), &options, "tree.txt");
+}
+
+TEST(all_hides_nothing)
+{
+    struct view_options options = options_for(80);
+
+    options.all = true;
+    check_view(view_tree, made_detector(), &options, "tree-all.txt");
+}
+
+TEST(depth_limits_the_levels)
+{
+    struct view_options options = options_for(80);
+
+    options.depth = 1;
+    check_view(view_tree, made_detector(), &options, "tree-depth-1.txt");
+}
+
+TEST(short_runs_are_shown_in_microseconds)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_with_name("step", "");
+    struct run *short_run;
+    uint32_t thread, step;
+
+    check_has(view_tree, run, &options, "total ms");
+    CHECK_INT(run_new(&short_run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(short_run, "main", THREAD_CPU, &thread, NULL),
+              ASSAY_OK);
+    step = made_scope(short_run, RUN_ROOT, "step", "");
+    made_call(short_run, step, thread, 0, 0.042, 0.042);
+    made_call(short_run, RUN_ROOT, thread, 0, 0.05, 0.008);
+    CHECK_INT(run_seal(short_run, NULL), ASSAY_OK);
+    check_has(view_tree, short_run, &options,
+              "└─ step                                 42.0      42.0   84 %");
+}
+
+TEST(a_scope_around_the_iterations_groups_what_is_in_them)
+{
+    struct view_options options = options_for(80);
+    struct run *run;
+    uint32_t thread, train, step;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
+    train = made_scope(run, RUN_ROOT, "train", "");
+    step = made_scope(run, train, "step", "");
+    for (uint32_t i = 0; i < 2; i++) {
+        made_call(run, step, thread, i, 40, 40);
+        made_call(run, RUN_ROOT, thread, i, 50, 10);
+    }
+    made_call(run, train, thread, RUN_NONE, 500, 400);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    check_has(view_tree, run, &options,
+              "└─ train                                40.0         -   80 % "
+              "████████         -\n");
+}
+
+TEST(the_plain_tree_is_what_other_programs_read)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_detector();
+    struct str text = view_text(view_tree_plain, run, &options);
+
+    CHECK_STR(str_text(&text),
+              "detector (Detector) took 100.00ms (self: 5.00ms)\n"
+              ". transform () took 10.00ms (self: 10.00ms)\n"
+              ". backbone (Backbone) took 60.00ms (self: 0.00ms)\n"
+              ". . body (Body) took 45.00ms (self: 5.00ms)\n"
+              ". . . conv1 (Conv2d) took 30.00ms (self: 30.00ms)\n"
+              ". . . relu (ReLU) took 10.00ms (self: 10.00ms)\n"
+              ". . fpn () took 15.00ms (self: 15.00ms)\n"
+              ". head (Head) took 24.00ms (self: 24.00ms)\n"
+              ". tiny () took 1.00ms (self: 1.00ms)\n"
+              ". setup () took 250.00ms (self: 50.00ms)\n"
+              ". . load_weights () took 200.00ms (self: 200.00ms)\n");
+    str_release(&text);
+    run_free(run);
+}
+
+TEST(four_thousand_levels_are_drawn)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_chain(4000);
+    struct str text = view_text(view_tree, run, &options);
+    size_t lines = 0;
+
+    for (size_t i = 0; i < text.n; i++)
+        lines += text.text[i] == '\n';
+    CHECK_INT(lines, 1 + 1 + 4001);
+    CHECK(widest_line(str_text(&text)) <= 80);
+    str_release(&text);
+    text = view_text(view_tree_plain, run, &options);
+    CHECK(text.n > 4000);
+    str_release(&text);
+    run_free(run);
+}
+
+TEST(the_summary_leaks_nothing_whichever_allocation_fails)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_detector();
+    long nth = 0, before = mem_live();
+    enum assay_status st;
+
+    do {
+        struct str text = {0};
+        struct sink sink = sink_to_str(&text);
+        struct error err = {0};
+
+        mem_fail_at(nth++);
+        st = view_summary(run, &options, &sink, &err);
+        mem_fail_at(-1);
+        if (st)
+            CHECK(err.text[0] != '\0');
+        str_release(&text);
+        CHECK_INT(mem_live(), before);
+    } while (st == ASSAY_NOMEM);
+    CHECK_INT(st, ASSAY_OK);
+    run_free(run);
+}
