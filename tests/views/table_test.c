@@ -70,6 +70,34 @@ TEST(a_scope_inside_one_of_its_own_name_is_counted_once)
     run_free(run);
 }
 
+TEST(rows_of_unknown_memory_come_last)
+{
+    struct view_options options = view_defaults(term_plain(80));
+    struct sample sample = {
+        .iteration = RUN_NONE, .duration_ns = 1000000, .self_ns = 1000000};
+    struct run *run;
+    struct str text;
+    uint32_t thread;
+
+    options.sort = SORT_BYTES;
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
+    made_call(run, made_scope(run, RUN_ROOT, "unknown", ""), thread, RUN_NONE,
+              9, 9);
+    for (int64_t i = 1; i <= 2; i++) {
+        sample.scope = made_scope(run, RUN_ROOT, i == 1 ? "less" : "more", "");
+        sample.bytes = sample.peak_bytes = i * 1048576;
+        CHECK_INT(run_count(run, &sample, NULL), ASSAY_OK);
+    }
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    text = view_text(view_table, run, &options);
+    CHECK_HAS(str_text(&text), "   2.0 MiB\nless");
+    CHECK_HAS(str_text(&text), "   1.0 MiB\nunknown");
+    CHECK_HAS(str_text(&text), "         -\n");
+    str_release(&text);
+    run_free(run);
+}
+
 TEST(the_plain_table_is_what_other_programs_read)
 {
     struct view_options options = view_defaults(term_plain(80));
