@@ -29,43 +29,43 @@ void summary_runs(const struct summary *summary)
     line_end(&line);
 }
 
-/* The counts of a distribution in bins of equal width from min to max. */
-static void fill_bins(const struct dist *dist, double bins[SPARK_COLUMNS])
+static double iteration_ns(const struct run *run, size_t i)
 {
-    double low = (double)dist->min;
-    double width = ((double)dist->max - low) / SPARK_COLUMNS;
-
-    for (uint32_t i = 0; i < dist->sketch.n_buckets; i++) {
-        uint32_t bucket = dist->sketch.first + i;
-        double middle = ((double)sketch_bucket_low(bucket) +
-                         (double)sketch_bucket_high(bucket)) /
-                        2;
-        double bin = width > 0 ? (middle - low) / width : 0;
-
-        bins[(size_t)fmin(fmax(bin, 0), SPARK_COLUMNS - 1)] +=
-            (double)dist->sketch.counts[i];
-    }
+    return (double)run_iteration(run, i)->duration_ns;
 }
 
-static enum assay_status add_sparkline(const struct summary *summary,
-                                       struct line *line, struct error *err)
+/* How many of the remembered iterations lie in each of the equal parts from
+ * the shortest to the longest; false where they are all the same. */
+static bool fill_bins(const struct run *run, double bins[SPARK_COLUMNS])
 {
-    struct dist dist = {0};
+    size_t n = run_iterations_kept(run);
+    double low = INFINITY, high = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, iteration_ns(run, i));
+        high = fmax(high, iteration_ns(run, i));
+    }
+    if (!(high > low))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        double place = (iteration_ns(run, i) - low) / (high - low);
+
+        bins[(size_t)fmin(place * SPARK_COLUMNS, SPARK_COLUMNS - 1)]++;
+    }
+    return true;
+}
+
+static void add_sparkline(const struct summary *summary, struct line *line)
+{
     double bins[SPARK_COLUMNS] = {0};
     struct str text = {0};
     struct sink sink = sink_to_str(&text);
-    enum assay_status st =
-        run_scope_dist(summary->run, RUN_ROOT, RUN_ANY, &dist, err);
 
-    if (!st && dist.n > 1 && dist.max > dist.min) {
-        fill_bins(&dist, bins);
+    if (fill_bins(summary->run, bins))
         text_sparkline(&sink, line->term, bins, SPARK_COLUMNS);
-        if (text.n)
-            line_item(line, str_text(&text));
-    }
-    dist_release(&dist);
+    if (text.n)
+        line_item(line, str_text(&text));
     str_release(&text);
-    return st;
 }
 
 /* The unit that the median is told in, for all numbers of the line. */
@@ -104,9 +104,9 @@ enum assay_status summary_latency(const struct summary *summary,
     line_printf(&line, "max %s", units_number(a, stats.max_ns / scale));
     if (stats.mean_ns > 0)
         line_printf(&line, "%s/s", units_count(a, 1e9 / stats.mean_ns));
-    st = add_sparkline(summary, &line, err);
+    add_sparkline(summary, &line);
     line_end(&line);
-    return st;
+    return ASSAY_OK;
 }
 
 enum assay_status summary_steadiness(const struct summary *summary,

@@ -94,7 +94,7 @@ static void write_place(struct trace *trace, const char *what, int64_t pid,
 static void write_names(struct trace *trace)
 {
     const struct run *run = trace->run;
-    bool has_device = false;
+    int64_t device_tid = 0; /* of the first one */
 
     write_name(trace, "process_name", PROGRAM_PID, ITERATIONS_TID,
                run_scope(run, RUN_ROOT)->name);
@@ -110,11 +110,12 @@ static void write_names(struct trace *trace)
                    run_thread(run, i)->name);
         write_place(trace, "thread_sort_index", pid_of(trace, i), FIRST_TID + i,
                     i);
-        has_device |= pid_of(trace, i) == DEVICE_PID;
+        if (device_tid == 0 && pid_of(trace, i) == DEVICE_PID)
+            device_tid = FIRST_TID + i;
     }
-    if (has_device) {
-        write_name(trace, "process_name", DEVICE_PID, FIRST_TID, "devices");
-        write_place(trace, "process_sort_index", DEVICE_PID, FIRST_TID, 1);
+    if (device_tid != 0) {
+        write_name(trace, "process_name", DEVICE_PID, device_tid, "devices");
+        write_place(trace, "process_sort_index", DEVICE_PID, device_tid, 1);
     }
 }
 
