@@ -1,0 +1,229 @@
+/* cli/cmd_import.c - assay import: another profiler's trace becomes a run. */
+#include "cli/command.h"
+
+#include "base/file.h"
+#include "base/units.h"
+#include "cli/result.h"
+#include "store/import.h"
+#include "store/store.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct settings {
+    const char *output;
+    uint64_t buffer_bytes;
+    const char *temporary_dir;
+};
+
+#define FIELD(field) OPTION_FIELD(struct settings, field)
+
+static const struct option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .value = "RUN",
+     .help = "write the run there",
+     .shown_default = "the trace's name with .assay, in this folder",
+     FIELD(output)},
+    {.name = "buffer",
+     .kind = OPTION_SIZE,
+     .value = "SIZE",
+     .min = 1 << 20,
+     .max = 0x1p40,
+     .help = "events held in memory before they are sorted on disk",
+     .shown_default = "128M",
+     FIELD(buffer_bytes)},
+    {.name = "temporary",
+     .kind = OPTION_FILE,
+     .value = "FOLDER",
+     .help = "where they are sorted",
+     .shown_default = "TMPDIR, else /var/tmp",
+     FIELD(temporary_dir)},
+    {.kind = OPTION_END},
+};
+
+/* "/data/resnet.json.gz" becomes "resnet.assay". */
+static enum assay_status default_output(const char *path, struct str *out,
+                                        struct error *err)
+{
+    static const char *const endings[] = {".gz", ".json", NULL};
+    const char *slash = strrchr(path, '/');
+
+    return result_name(slash ? slash + 1 : path, endings, STORE_SUFFIX, out,
+                       err);
+}
+
+static double file_bytes(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? (double)info.st_size : 0;
+}
+
+static const char *fact_or(const struct run *run, const char *key,
+                           const char *otherwise)
+{
+    const char *value = run_fact(run, key);
+
+    return value ? value : otherwise;
+}
+
+static void print_count(struct sink *sink, const char *count, const char *noun)
+{
+    sink_printf(sink, "%s %s%s", count, noun,
+                strcmp(count, "1") == 0 ? "" : "s");
+}
+
+/* "12345 events: X 12000, B 300, ..." */
+static void print_events(const struct run *run, struct sink *sink)
+{
+    static const char prefix[] = "import.events.";
+    const char *between = ": ";
+
+    sink_puts(sink, "read   ");
+    print_count(sink, fact_or(run, "import.events", "0"), "event");
+    for (size_t i = 0; i < run_fact_count(run); i++) {
+        const char *key, *value;
+
+        run_fact_at(run, i, &key, &value);
+        if (strncmp(key, prefix, strlen(prefix)) != 0)
+            continue;
+        sink_printf(sink, "%s%s %s", between, key + strlen(prefix), value);
+        between = ", ";
+    }
+    sink_puts(sink, "\n");
+}
+
+static void print_found(const struct run *run, struct sink *sink)
+{
+    double kernels_us = strtod(fact_or(run, "import.kernels_us", "0"), NULL);
+    char text[UNITS_MAX];
+
+    sink_puts(sink, "found  ");
+    print_count(sink, fact_or(run, "import.operators", "0"), "operator");
+    sink_puts(sink, ", ");
+    print_count(sink, fact_or(run, "import.kernels", "0"), "kernel");
+    if (kernels_us > 0)
+        sink_printf(sink, " (%s)", units_time(text, kernels_us * 1e3));
+    snprintf(text, sizeof text, "%zu", run_thread_count(run));
+    sink_puts(sink, ", ");
+    print_count(sink, text, "thread");
+    snprintf(text, sizeof text, "%" PRIu64, run_iteration_count(run));
+    sink_puts(sink, ", ");
+    print_count(sink, text, "iteration");
+    sink_puts(sink, "\n");
+}
+
+static enum assay_status print_result(const struct run *run, const char *output,
+                                      struct error *err)
+{
+    char size[UNITS_MAX];
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    if (st)
+        return st;
+    print_events(run, result.sink);
+    print_found(run, result.sink);
+    sink_printf(result.sink, "wrote  %s  %s\n", output,
+                units_file_size(size, file_bytes(output)));
+    sink_printf(result.sink, "next   assay show %s\n", output);
+    return result_close(&result, ASSAY_OK, err);
+}
+
+static enum assay_status read_trace(const char *path,
+                                    const struct settings *settings,
+                                    struct run **out, struct error *err)
+{
+    struct term term = term_of(stderr);
+    struct sink screen = sink_to_file(stderr, "standard error");
+    struct progress progress =
+        progress_start(&screen, &term, clock_real(), "importing", "bytes",
+                       (uint64_t)file_bytes(path));
+    struct import_options import = {
+        .buffer_bytes = (size_t)settings->buffer_bytes,
+        .temporary_dir = settings->temporary_dir,
+        .progress = &progress,
+    };
+    enum assay_status st = import_trace(path, &import, out, err);
+
+    progress_finish(&progress);
+    return st;
+}
+
+static enum assay_status import_to(const char *path, const char *output,
+                                   const struct settings *settings,
+                                   struct error *err)
+{
+    struct store_writer *writer = NULL;
+    struct run *run = NULL;
+    enum assay_status st = file_check_input(path, err);
+
+    if (!st)
+        st = store_open(output, &writer, err);
+    if (!st)
+        st = read_trace(path, settings, &run, err);
+    if (!st) {
+        st = store_finish(writer, run, err);
+        writer = NULL;
+    }
+    if (!st)
+        st = print_result(run, output, err);
+    store_abandon(writer);
+    run_free(run);
+    return st;
+}
+
+static enum assay_status run_import(const struct arguments *arguments,
+                                    struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+    const char *path = arguments->operands.items[0];
+    const char *output = settings->output;
+    struct str name = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (output && strcmp(output, "-") == 0)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "a run is a database and cannot go to standard "
+                         "output; name a file: -o run.assay");
+    if (!output) {
+        st = default_output(path, &name, err);
+        output = str_text(&name);
+    }
+    if (!st)
+        st = import_to(path, output, settings, err);
+    str_release(&name);
+    return st;
+}
+
+const struct command cmd_import = {
+    .name = "import",
+    .section = "Runs",
+    .purpose = "make a run of a trace that another profiler wrote",
+    .usage = (const char *const[]){"import [options] TRACE", NULL},
+    .operands = {.min = 1,
+                 .max = 1,
+                 .missing = "a trace",
+                 .endings = (const char *const[]){".json", ".json.gz", NULL}},
+    .description =
+        (const char *const[]){
+            "Reads Chrome trace event JSON, plain or gzip, as PyTorch's "
+            "profiler exports it, and writes a run that every other command "
+            "takes. Traces of any length are read in bounded memory.",
+            NULL,
+        },
+    .options = options,
+    .examples =
+        (const struct example[]){
+            {"import trace.json", "write trace.assay"},
+            {"import /data/resnet.pt.trace.json.gz -o resnet.assay",
+             "from a compressed trace, under another name"},
+            {NULL, NULL},
+        },
+    .settings_bytes = sizeof(struct settings),
+    .run = run_import,
+};

@@ -1,0 +1,1 @@
+assay import missing.json

@@ -1,0 +1,1 @@
+assay import "$inputs/small.json" -o -
