@@ -7,10 +7,12 @@
 #include "store/import.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct settings {
     const char *output;
@@ -154,6 +156,14 @@ static enum assay_status read_trace(const char *path,
     return st;
 }
 
+/* It is needed only when the buffer is full, which may take a while. */
+static enum assay_status check_temporary(const char *folder, struct error *err)
+{
+    if (folder && access(folder, W_OK | X_OK))
+        return error_errno(err, errno, "cannot write to %s", folder);
+    return ASSAY_OK;
+}
+
 static enum assay_status import_to(const char *path, const char *output,
                                    const struct settings *settings,
                                    struct error *err)
@@ -162,6 +172,8 @@ static enum assay_status import_to(const char *path, const char *output,
     struct run *run = NULL;
     enum assay_status st = file_check_input(path, err);
 
+    if (!st)
+        st = check_temporary(settings->temporary_dir, err);
     if (!st)
         st = store_open(output, &writer, err);
     if (!st)

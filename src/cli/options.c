@@ -1,9 +1,11 @@
 /* cli/options.c - see options.h. */
 #include "cli/options.h"
 
+#include "base/units.h"
 #include "cli/nearest.h"
 #include "cli/values.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A command line while it is read. */
@@ -108,24 +110,35 @@ static enum assay_status find_choice(const struct option *option,
     return st;
 }
 
+/* A bound in the words that the value is written in. */
+static const char *bound_text(const struct option *option, double bound,
+                              char text[UNITS_MAX])
+{
+    if (option->kind == OPTION_SIZE)
+        return units_bytes(text, bound);
+    if (option->kind == OPTION_PERCENT)
+        snprintf(text, UNITS_MAX, "%.15g%%", bound * 100);
+    else
+        snprintf(text, UNITS_MAX, "%.15g", bound);
+    return text;
+}
+
 static enum assay_status check_bounds(const struct option *option,
                                       const char *text, double value,
                                       struct error *err)
 {
-    bool is_share = option->kind == OPTION_PERCENT;
-    double scale = is_share ? 100 : 1;
-    const char *unit = is_share ? "%" : "";
+    char bound[UNITS_MAX];
 
     if (option->min == 0 && option->max == 0)
         return ASSAY_OK;
     if (value < option->min)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s is too small; it must be at least %.15g%s", text,
-                         option->min * scale, unit);
+                         "%s is too small; it must be at least %s", text,
+                         bound_text(option, option->min, bound));
     if (value > option->max)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s is too large; it must be at most %.15g%s", text,
-                         option->max * scale, unit);
+                         "%s is too large; it must be at most %s", text,
+                         bound_text(option, option->max, bound));
     return ASSAY_OK;
 }
 

@@ -61,7 +61,12 @@ static const struct option options[] = {
      .min = 1,
      .max = 100,
      FIELD(depth)},
-    {.name = "memory", .kind = OPTION_SIZE, .value = "SIZE", FIELD(memory)},
+    {.name = "memory",
+     .kind = OPTION_SIZE,
+     .value = "SIZE",
+     .min = 1 << 20,
+     .max = 1 << 30,
+     FIELD(memory)},
     {.name = "scale", .kind = OPTION_NUMBER, .value = "X", FIELD(scale)},
     {.name = "share",
      .kind = OPTION_PERCENT,
@@ -281,6 +286,8 @@ TEST(numbers_outside_their_bounds_are_refused)
               "--depth: 0 is too small; it must be at least 1");
     CHECK_STR(refusal("--depth 101"),
               "--depth: 101 is too large; it must be at most 100");
+    CHECK_STR(refusal("--memory 5k"),
+              "--memory: 5k is too small; it must be at least 1.0 MiB");
     CHECK_STR(refusal("--share 51%"),
               "--share: 51% is too large; it must be at most 50%");
     CHECK_STR(refusal("--share -1%"),
