@@ -1,4 +1,4 @@
-/* store/rows.c - values out of a file that may be wrong. */
+/* store/loader_rows.c - values out of a file that may be wrong. */
 #include "store/loader_internal.h"
 
 #include <math.h>
