@@ -18,7 +18,7 @@ MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 100
 
 FOLDERS = ("bench", "cmake", "examples", "include", "scripts", "src", "tests")
-SUFFIXES = (".c", ".h", ".cc", ".py", ".sh", ".cmake")
+SUFFIXES = (".c", ".h", ".cpp", ".py", ".sh", ".cmake")
 VAGUE = {"util", "utils", "common", "helper", "helpers", "misc"}
 UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X)\b")
 
@@ -108,7 +108,7 @@ def check(root):
     for path in paths:
         text = (root / path).read_text()
         problems = list(check_text(text))
-        if path.suffix in (".c", ".h"):
+        if path.suffix in (".c", ".h", ".cpp"):
             problems += check_c(path, text)
         for line, problem in problems:
             yield f"{path}:{line}: {problem}"

@@ -40,13 +40,13 @@ warnings='-Wall -Wextra -Wpedantic -Werror'
 
 program_of README.md >"$place/readme.c"
 program_of docs/c-api.md >"$place/smoother.c"
-cp "$root/tests/habits/program.cc" "$place"
+cp "$root/tests/habits/program.cpp" "$place"
 cd "$place"
 # shellcheck disable=SC2086 # lists of options
 {
     "$cc" -std=c17 $warnings readme.c $flags -o readme
     "$cc" -std=c17 $warnings smoother.c $flags -o smoother
-    g++ -std=c++11 $warnings program.cc $flags -o program
+    g++ -std=c++11 $warnings program.cpp $flags -o program
 }
 shows readme run.assay decode
 shows smoother smoother.assay smooth
