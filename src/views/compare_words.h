@@ -6,7 +6,7 @@
 #define VIEWS_COMPARE_WORDS_H
 
 #include "base/units.h"
-#include "views/rows.h"
+#include "views/scope_rows.h"
 #include "views/views.h"
 
 /* "+5.1 %"; "-" where it was not tested. */
