@@ -1,0 +1,38 @@
+/* graph/graph_internal.h - how a graph is laid out; for the files of this
+ * room.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef GRAPH_GRAPH_INTERNAL_H
+#define GRAPH_GRAPH_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "graph/graph.h"
+
+struct named_value {
+    const char *name;
+    uint32_t value;
+};
+
+struct graph {
+    struct arena memory; /* names, attributes, id lists */
+    const char *name, *class_name;
+
+    struct graph_scope *scopes;
+    size_t n_scopes, scopes_capacity;
+    struct map scope_ids; /* (parent, name) */
+
+    struct value *values;
+    size_t n_values, values_capacity;
+    struct map value_ids; /* by name */
+
+    uint32_t *inputs;
+    size_t n_inputs, inputs_capacity;
+    struct named_value *outputs;
+    size_t n_outputs, outputs_capacity;
+
+    struct node *nodes;
+    size_t n_nodes, nodes_capacity;
+};
+
+#endif

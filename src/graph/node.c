@@ -1,0 +1,196 @@
+/* graph/node.c - the nodes of a graph: adding, rewiring, sweeping. */
+#include "base/mem.h"
+#include "base/vec.h"
+#include "graph/graph_internal.h"
+
+#include <string.h>
+
+static uint32_t *copy_ids(struct graph *graph, const uint32_t *ids, size_t n)
+{
+    uint32_t *copy = arena_alloc(&graph->memory, (n ? n : 1) * sizeof *copy);
+
+    if (copy && n)
+        memcpy(copy, ids, n * sizeof *copy);
+    return copy;
+}
+
+/* The new values of a node, before it is there. */
+static enum assay_status make_outputs(struct graph *graph, size_t n,
+                                      uint32_t *outputs)
+{
+    struct value *moved =
+        vec_reserve(graph->values, &graph->values_capacity, graph->n_values + n,
+                    sizeof *graph->values);
+
+    if (!moved)
+        return ASSAY_NOMEM;
+    graph->values = moved;
+    for (size_t i = 0; i < n; i++) {
+        outputs[i] = (uint32_t)graph->n_values;
+        graph->values[graph->n_values++] =
+            (struct value){.kind = VALUE_COMPUTED,
+                           .dtype = DTYPE_F32,
+                           .name = "",
+                           .producer = (uint32_t)graph->n_nodes,
+                           .output = (int)i,
+                           .scope = GRAPH_NONE};
+    }
+    return ASSAY_OK;
+}
+
+enum assay_status graph_node_add(struct graph *graph,
+                                 const struct node_description *description,
+                                 uint32_t *outputs, struct error *err)
+{
+    const struct op_class *op = description->op;
+    struct node *moved = vec_reserve(graph->nodes, &graph->nodes_capacity,
+                                     graph->n_nodes + 1, sizeof *graph->nodes);
+    struct node node = {
+        .op = op,
+        .scope = description->scope,
+        .attrs =
+            arena_alloc(&graph->memory, op->attrs_bytes ? op->attrs_bytes : 1),
+        .name = arena_strdup(&graph->memory,
+                             description->name ? description->name : ""),
+        .inputs = copy_ids(graph, description->inputs, description->n_inputs),
+        .n_inputs = description->n_inputs,
+        .n_outputs = description->n_outputs,
+    };
+
+    if (moved)
+        graph->nodes = moved;
+    if (!moved || !node.attrs || !node.name || !node.inputs ||
+        make_outputs(graph, node.n_outputs, outputs))
+        return error_nomem(err, sizeof node, "the nodes of a model");
+    node.outputs = copy_ids(graph, outputs, node.n_outputs);
+    if (!node.outputs)
+        return error_nomem(err, sizeof node, "the nodes of a model");
+    if (op->attrs_bytes)
+        memcpy(node.attrs, description->attrs, op->attrs_bytes);
+    graph->nodes[graph->n_nodes++] = node;
+    return ASSAY_OK;
+}
+
+size_t graph_node_count(const struct graph *graph)
+{
+    return graph->n_nodes;
+}
+
+const struct node *graph_node(const struct graph *graph, size_t i)
+{
+    return &graph->nodes[i];
+}
+
+struct node *graph_node_edit(struct graph *graph, size_t i)
+{
+    return &graph->nodes[i];
+}
+
+size_t graph_use_count(const struct graph *graph, uint32_t value)
+{
+    size_t uses = 0;
+
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        for (size_t k = 0; k < graph->nodes[i].n_inputs; k++)
+            uses += graph->nodes[i].inputs[k] == value;
+    }
+    for (size_t i = 0; i < graph->n_outputs; i++)
+        uses += graph->outputs[i].value == value;
+    return uses;
+}
+
+void graph_replace_uses(struct graph *graph, uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        for (size_t k = 0; k < graph->nodes[i].n_inputs; k++) {
+            if (graph->nodes[i].inputs[k] == from)
+                graph->nodes[i].inputs[k] = to;
+        }
+    }
+    for (size_t i = 0; i < graph->n_outputs; i++) {
+        if (graph->outputs[i].value == from)
+            graph->outputs[i].value = to;
+    }
+}
+
+enum assay_status graph_stand_for(struct graph *graph, size_t node,
+                                  uint32_t scope, struct error *err)
+{
+    struct node *to = &graph->nodes[node];
+    uint32_t *grown =
+        arena_alloc(&graph->memory, (to->n_stands_for + 1) * sizeof *grown);
+
+    if (!grown)
+        return error_nomem(err, sizeof *grown, "the fused modules of a model");
+    if (to->n_stands_for)
+        memcpy(grown, to->stands_for, to->n_stands_for * sizeof *grown);
+    grown[to->n_stands_for++] = scope;
+    to->stands_for = grown;
+    return ASSAY_OK;
+}
+
+static bool is_used(const struct graph *graph, const struct node *node)
+{
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        if (graph_use_count(graph, node->outputs[i]))
+            return true;
+    }
+    return false;
+}
+
+/* From the end, so that what only fed a removed node goes too. */
+void graph_sweep(struct graph *graph)
+{
+    for (size_t i = graph->n_nodes; i-- > 0;) {
+        if (is_used(graph, &graph->nodes[i]))
+            continue;
+        memmove(&graph->nodes[i], &graph->nodes[i + 1],
+                (graph->n_nodes - i - 1) * sizeof *graph->nodes);
+        graph->n_nodes--;
+    }
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        for (size_t k = 0; k < graph->nodes[i].n_outputs; k++)
+            graph->values[graph->nodes[i].outputs[k]].producer = (uint32_t)i;
+    }
+}
+
+static enum assay_status check_node(const struct graph *graph, size_t at,
+                                    struct error *err)
+{
+    const struct node *node = &graph->nodes[at];
+
+    if (node->n_inputs < node->op->min_inputs ||
+        node->n_inputs > node->op->max_inputs ||
+        node->n_outputs < node->op->min_outputs ||
+        node->n_outputs > node->op->max_outputs)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "node %zu (%s) has %zu inputs and %zu outputs", at,
+                         node->op->name, node->n_inputs, node->n_outputs);
+    for (size_t k = 0; k < node->n_inputs; k++) {
+        uint32_t input = node->inputs[k];
+
+        if (input == GRAPH_NONE)
+            continue;
+        if (input >= graph->n_values ||
+            (graph->values[input].kind == VALUE_COMPUTED &&
+             graph->values[input].producer >= at))
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "node %zu (%s) reads input %zu before it is made",
+                             at, node->op->name, k);
+    }
+    return ASSAY_OK;
+}
+
+enum assay_status graph_check(const struct graph *graph, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < graph->n_nodes; i++)
+        st = check_node(graph, i, err);
+    for (size_t i = 0; !st && i < graph->n_outputs; i++) {
+        if (graph->outputs[i].value >= graph->n_values)
+            st = error_set(err, ASSAY_BAD_INPUT, "output %s is not there",
+                           graph->outputs[i].name);
+    }
+    return st;
+}

@@ -1,0 +1,56 @@
+/* graph/op_class.h - what every op answers, whoever executes it.
+ *
+ * One const struct op_class an op, in the op's own file (src/ops). The graph,
+ * the backends and the engine call ops only through it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef GRAPH_OP_CLASS_H
+#define GRAPH_OP_CLASS_H
+
+#include "tensor/tensor.h"
+
+struct node;
+
+/* What one execution costs, from the shapes that really ran. */
+struct cost {
+    uint64_t macs;       /* multiply-adds of convolutions and products */
+    uint64_t flops;      /* other arithmetic */
+    uint64_t read_bytes; /* inputs and parameters, each once */
+    uint64_t write_bytes;
+};
+
+/* What a kernel may use while it runs. */
+struct op_context {
+    struct pool *pool;
+    int n_threads;
+};
+
+struct op_class {
+    const char *name; /* "Conv2d": unique in the list of ops */
+    size_t attrs_bytes;
+    size_t min_inputs, max_inputs; /* SIZE_MAX: any number */
+    size_t min_outputs, max_outputs;
+
+    /* Types and shapes of the outputs from the inputs, whose data must not be
+     * looked at. NULL: they depend on the data; forward() makes its outputs
+     * itself then. A contradiction is ASSAY_BAD_INPUT, with both shapes. */
+    enum assay_status (*infer)(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err);
+
+    /* The portable kernel: inputs are dense; outputs are allocated and dense
+     * where infer() is there. An input left out is NULL. */
+    enum assay_status (*forward)(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err);
+
+    /* NULL: only bytes are counted. Adds to *cost. */
+    void (*cost)(const struct node *node, const struct tensor *const *inputs,
+                 const struct tensor *outputs, struct cost *cost);
+
+    /* The output may share the first input's memory (reshape, flatten). */
+    bool is_view;
+};
+
+#endif

@@ -1,0 +1,267 @@
+/* tensor/pool.c - see pool.h.
+ *
+ * Free buffers wait in lists by size class, eight classes an octave, so that a
+ * buffer is at most an eighth larger than what was asked for. */
+#include "tensor/pool.h"
+
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum { min_bytes = 512, parts = 8, n_classes = 64 * parts };
+
+struct buffer {
+    atomic_int references;
+    size_t bytes;    /* asked for */
+    size_t capacity; /* of its class */
+    void *data;
+    struct pool *pool; /* NULL: wrapped memory of others */
+    struct buffer *next_free;
+    void (*release)(void *context);
+    void *context;
+};
+
+struct pool {
+    pthread_mutex_t lock;
+    struct buffer *free_lists[n_classes];
+    struct pool_usage usage;
+    struct pool_observer observer;
+};
+
+/* The class of a size, and the size of that class. */
+static unsigned size_class(size_t bytes, size_t *capacity)
+{
+    unsigned octave, part;
+    size_t step;
+
+    if (bytes < min_bytes)
+        bytes = min_bytes;
+    octave = 63 - (unsigned)__builtin_clzll(bytes);
+    step = (size_t)1 << (octave - 3);
+    part = (unsigned)((bytes - ((size_t)1 << octave) + step - 1) / step);
+    *capacity = ((size_t)1 << octave) + part * step;
+    if (part == parts) {
+        part = 0;
+        octave++;
+    }
+    return octave * parts + part;
+}
+
+enum assay_status pool_new(struct pool **out, struct error *err)
+{
+    struct pool *pool = mem_zalloc(sizeof *pool);
+
+    *out = pool;
+    if (!pool)
+        return error_nomem(err, sizeof *pool, "a pool of buffers");
+    pthread_mutex_init(&pool->lock, NULL);
+    return ASSAY_OK;
+}
+
+void pool_observe(struct pool *pool, struct pool_observer observer)
+{
+    pool->observer = observer;
+}
+
+static void destroy(struct buffer *buffer)
+{
+    mem_free(buffer->data);
+    mem_free(buffer);
+}
+
+static void trim_locked(struct pool *pool)
+{
+    for (unsigned i = 0; i < n_classes; i++) {
+        while (pool->free_lists[i]) {
+            struct buffer *buffer = pool->free_lists[i];
+
+            pool->free_lists[i] = buffer->next_free;
+            pool->usage.cached_bytes -= buffer->capacity;
+            pool->usage.held_bytes -= buffer->capacity;
+            destroy(buffer);
+        }
+    }
+}
+
+void pool_trim(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    trim_locked(pool);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    trim_locked(pool);
+    pthread_mutex_destroy(&pool->lock);
+    mem_free(pool);
+}
+
+/* A buffer that waits in the class, or in one of the next few. */
+static struct buffer *reuse(struct pool *pool, unsigned wanted)
+{
+    enum { how_much_larger = 3 }; /* classes: up to 3/8 */
+
+    for (unsigned i = wanted; i <= wanted + how_much_larger; i++) {
+        struct buffer *buffer = i < n_classes ? pool->free_lists[i] : NULL;
+
+        if (buffer) {
+            pool->free_lists[i] = buffer->next_free;
+            pool->usage.cached_bytes -= buffer->capacity;
+            return buffer;
+        }
+    }
+    return NULL;
+}
+
+static struct buffer *make(size_t capacity)
+{
+    struct buffer *buffer = mem_zalloc(sizeof *buffer);
+
+    if (!buffer)
+        return NULL;
+    buffer->data = mem_alloc_aligned(POOL_ALIGNMENT, capacity);
+    buffer->capacity = capacity;
+    if (!buffer->data) {
+        mem_free(buffer);
+        return NULL;
+    }
+    return buffer;
+}
+
+/* New memory, where needed after giving back all that waits. */
+static struct buffer *obtain(struct pool *pool, size_t capacity)
+{
+    struct buffer *buffer = make(capacity);
+
+    if (!buffer && pool->usage.cached_bytes) {
+        trim_locked(pool);
+        buffer = make(capacity);
+    }
+    if (buffer)
+        pool->usage.held_bytes += buffer->capacity;
+    return buffer;
+}
+
+enum assay_status pool_take(struct pool *pool, size_t bytes, const char *what,
+                            struct buffer **out, struct error *err)
+{
+    struct buffer *buffer;
+    size_t capacity;
+    unsigned class;
+
+    *out = NULL;
+    if (bytes > SIZE_MAX / 4)
+        return error_nomem(err, bytes, what);
+    class = size_class(bytes, &capacity);
+    pthread_mutex_lock(&pool->lock);
+    buffer = reuse(pool, class);
+    if (!buffer)
+        buffer = obtain(pool, capacity);
+    if (buffer) {
+        pool->usage.live_bytes += buffer->capacity;
+        if (pool->usage.live_bytes > pool->usage.peak_bytes)
+            pool->usage.peak_bytes = pool->usage.live_bytes;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (!buffer)
+        return error_nomem(err, bytes, what);
+    buffer->bytes = bytes;
+    buffer->pool = pool;
+    atomic_store(&buffer->references, 1);
+    if (pool->observer.changed)
+        pool->observer.changed(pool->observer.context,
+                               (int64_t)buffer->capacity);
+    *out = buffer;
+    return ASSAY_OK;
+}
+
+void buffer_share(struct buffer *buffer)
+{
+    atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+}
+
+static void give_back(struct buffer *buffer)
+{
+    struct pool *pool = buffer->pool;
+    size_t capacity;
+    unsigned class = size_class(buffer->capacity, &capacity);
+
+    if (pool->observer.changed)
+        pool->observer.changed(pool->observer.context,
+                               -(int64_t)buffer->capacity);
+    pthread_mutex_lock(&pool->lock);
+    buffer->next_free = pool->free_lists[class];
+    pool->free_lists[class] = buffer;
+    pool->usage.live_bytes -= buffer->capacity;
+    pool->usage.cached_bytes += buffer->capacity;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void buffer_release(struct buffer *buffer)
+{
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1,
+                                             memory_order_acq_rel) > 1)
+        return;
+    if (buffer->pool) {
+        give_back(buffer);
+        return;
+    }
+    if (buffer->release)
+        buffer->release(buffer->context);
+    mem_free(buffer);
+}
+
+void *buffer_data(const struct buffer *buffer)
+{
+    return buffer->data;
+}
+
+size_t buffer_bytes(const struct buffer *buffer)
+{
+    return buffer->bytes;
+}
+
+int buffer_references(const struct buffer *buffer)
+{
+    return atomic_load(&buffer->references);
+}
+
+enum assay_status buffer_wrap(void *data, size_t bytes,
+                              void (*release)(void *context), void *context,
+                              struct buffer **out, struct error *err)
+{
+    struct buffer *buffer = mem_zalloc(sizeof *buffer);
+
+    *out = buffer;
+    if (!buffer)
+        return error_nomem(err, sizeof *buffer, "a buffer");
+    buffer->data = data;
+    buffer->bytes = buffer->capacity = bytes;
+    buffer->release = release;
+    buffer->context = context;
+    atomic_store(&buffer->references, 1);
+    return ASSAY_OK;
+}
+
+struct pool_usage pool_usage(const struct pool *pool)
+{
+    struct pool *unlocked = (struct pool *)pool;
+    struct pool_usage usage;
+
+    pthread_mutex_lock(&unlocked->lock);
+    usage = pool->usage;
+    pthread_mutex_unlock(&unlocked->lock);
+    return usage;
+}
+
+void pool_reset_peak(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->usage.peak_bytes = pool->usage.live_bytes;
+    pthread_mutex_unlock(&pool->lock);
+}

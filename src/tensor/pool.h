@@ -1,0 +1,60 @@
+/* tensor/pool.h - memory for tensors: reused, aligned, counted.
+ *
+ * Buffers that are given back wait for the next of about their size, so that a
+ * second iteration touches no new page. The pool counts what is live and tells
+ * an observer about it. Thread-safe.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TENSOR_POOL_H
+#define TENSOR_POOL_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { POOL_ALIGNMENT = 64 }; /* a cache line, an AVX-512 register */
+
+struct pool;
+struct buffer;
+
+/* Told about every byte handed out (positive) and given back (negative). */
+struct pool_observer {
+    void (*changed)(void *context, int64_t delta_bytes);
+    void *context;
+};
+
+enum assay_status pool_new(struct pool **out, struct error *err);
+/* All buffers must have been given back. Accepts NULL. */
+void pool_free(struct pool *pool);
+void pool_observe(struct pool *pool, struct pool_observer observer);
+
+/* A buffer with one reference. `what` is for the message where there is no
+ * memory. */
+enum assay_status pool_take(struct pool *pool, size_t bytes, const char *what,
+                            struct buffer **out, struct error *err);
+void buffer_share(struct buffer *buffer);   /* one more reference */
+void buffer_release(struct buffer *buffer); /* accepts NULL */
+void *buffer_data(const struct buffer *buffer);
+size_t buffer_bytes(const struct buffer *buffer);
+int buffer_references(const struct buffer *buffer);
+
+/* Memory of others (a file mapping, a caller's array) as a buffer that calls
+ * release when the last reference goes. */
+enum assay_status buffer_wrap(void *data, size_t bytes,
+                              void (*release)(void *context), void *context,
+                              struct buffer **out, struct error *err);
+
+struct pool_usage {
+    size_t live_bytes;   /* handed out */
+    size_t peak_bytes;   /* most of that since pool_reset_peak() */
+    size_t cached_bytes; /* waiting for reuse */
+    size_t held_bytes;   /* from the system in all */
+};
+
+struct pool_usage pool_usage(const struct pool *pool);
+void pool_reset_peak(struct pool *pool);
+/* Gives what waits back to the system. */
+void pool_trim(struct pool *pool);
+
+#endif
