@@ -1,0 +1,34 @@
+/* ops/ops.h - every op, named once.
+ *
+ * An op is a file: typed attributes in its header, and in its source the shape
+ * rule, the cost and the portable kernel behind one const struct op_class.
+ * This list is the only other place that names it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_OPS_H
+#define OPS_OPS_H
+
+#include "graph/graph.h"
+
+#define OP_LIST(X)                                                             \
+    X(op_add)                                                                  \
+    X(op_batch_norm)                                                           \
+    X(op_conv2d)                                                               \
+    X(op_conv_transpose2d)                                                     \
+    X(op_flatten)                                                              \
+    X(op_linear)                                                               \
+    X(op_max_pool2d)                                                           \
+    X(op_relu)                                                                 \
+    X(op_resize_nearest)
+
+#define OP_DECLARE(symbol) extern const struct op_class symbol;
+OP_LIST(OP_DECLARE)
+#undef OP_DECLARE
+
+/* All of them, NULL at the end. */
+extern const struct op_class *const op_classes[];
+
+/* By name; NULL where there is none. */
+const struct op_class *op_find(const char *name);
+
+#endif

@@ -1,0 +1,64 @@
+/* ops/resize_nearest.c - a map stretched to the size of another, each value
+ * taken from the nearest one before it, as PyTorch's interpolate does.
+ *
+ * Inputs: x [n,c,h,w], a map whose height and width are taken. */
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+static enum assay_status infer(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err)
+{
+    enum assay_status st = rule_rank(inputs, 0, 4, err);
+    struct shape y = inputs[0]->shape;
+
+    (void)node;
+    if (!st)
+        st = rule_rank(inputs, 1, 4, err);
+    if (st)
+        return st;
+    y.dims[2] = inputs[1]->shape.dims[2];
+    y.dims[3] = inputs[1]->shape.dims[3];
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
+/* floor(i * from / to) in single precision, the way PyTorch rounds it. */
+static int64_t source(int64_t i, int64_t from, int64_t to)
+{
+    int64_t at = (int64_t)((float)i * ((float)from / (float)to));
+
+    return at < from ? at : from - 1;
+}
+
+static enum assay_status forward(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    const int64_t *x = inputs[0]->shape.dims, *y = outputs[0].shape.dims;
+    const float *from = tensor_f32(inputs[0]);
+    float *to = tensor_f32(&outputs[0]);
+
+    (void)context, (void)node, (void)err;
+    for (int64_t c = 0; c < x[0] * x[1]; c++) {
+        for (int64_t i = 0; i < y[2]; i++) {
+            const float *row = from + source(i, x[2], y[2]) * x[3];
+
+            for (int64_t j = 0; j < y[3]; j++)
+                *to++ = row[source(j, x[3], y[3])];
+        }
+        from += x[2] * x[3];
+    }
+    return ASSAY_OK;
+}
+
+const struct op_class op_resize_nearest = {
+    .name = "ResizeNearest",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = infer,
+    .forward = forward,
+};

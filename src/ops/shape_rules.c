@@ -1,0 +1,45 @@
+/* ops/shape_rules.c - see shape_rules.h. */
+#include "ops/shape_rules.h"
+
+void rule_set(struct tensor *output, enum dtype dtype,
+              const struct shape *shape)
+{
+    *output = (struct tensor){.dtype = dtype, .shape = *shape};
+}
+
+enum assay_status rule_rank(const struct tensor *const *inputs, size_t input,
+                            int rank, struct error *err)
+{
+    char text[64];
+
+    if (inputs[input]->shape.rank == rank)
+        return ASSAY_OK;
+    return error_set(
+        err, ASSAY_BAD_INPUT, "input %zu has rank %d (%s), %d is wanted", input,
+        inputs[input]->shape.rank,
+        shape_text(&inputs[input]->shape, text, sizeof text), rank);
+}
+
+enum assay_status rule_dtype(const struct tensor *const *inputs, size_t input,
+                             enum dtype dtype, struct error *err)
+{
+    if (inputs[input]->dtype == dtype)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT, "input %zu is %s, %s is wanted",
+                     input, dtype_name(inputs[input]->dtype),
+                     dtype_name(dtype));
+}
+
+int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
+                     int64_t dilation, int64_t before, int64_t after, bool ceil)
+{
+    int64_t room = size + before + after - dilation * (kernel - 1) - 1;
+    int64_t windows;
+
+    if (room < 0)
+        return 0;
+    windows = (ceil ? room + stride - 1 : room) / stride + 1;
+    if (ceil && (windows - 1) * stride >= size + before)
+        windows--;
+    return windows;
+}

@@ -1,0 +1,26 @@
+/* ops/shape_rules.h - what the shape rules of several ops have in common.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_SHAPE_RULES_H
+#define OPS_SHAPE_RULES_H
+
+#include "graph/graph.h"
+
+/* Sets type and shape of an output that has no data yet. */
+void rule_set(struct tensor *output, enum dtype dtype,
+              const struct shape *shape);
+
+/* "input 0 has rank 3 (3x8x8), 4 is wanted" */
+enum assay_status rule_rank(const struct tensor *const *inputs, size_t input,
+                            int rank, struct error *err);
+enum assay_status rule_dtype(const struct tensor *const *inputs, size_t input,
+                             enum dtype dtype, struct error *err);
+
+/* Positions of a window of `kernel` (dilated) that moves by stride over
+ * size + before + after; rounded up where ceil asks for it, but no window
+ * starts in the padding behind. 0 or less: it does not fit. */
+int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
+                     int64_t dilation, int64_t before, int64_t after,
+                     bool ceil);
+
+#endif
