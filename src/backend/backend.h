@@ -1,0 +1,66 @@
+/* backend/backend.h - who executes an op faster than its portable kernel.
+ *
+ * A backend is a folder with one const struct backend_class. It may say no, op
+ * by op; the engine falls back to the op's own kernel then.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_BACKEND_H
+#define BACKEND_BACKEND_H
+
+#include "base/sink.h"
+#include "graph/graph.h"
+
+enum { BACKEND_API_VERSION = 1 };
+
+struct backend_options {
+    int n_threads;
+    bool is_plain;            /* as a framework's eager mode: no tuning */
+    double tuning_seconds;    /* for choosing kernels by measuring; 0: 2 s */
+    const char *choices_path; /* where choices are remembered; NULL: nowhere */
+};
+
+/* What a backend's own state begins with. */
+struct backend {
+    const struct backend_class *class;
+};
+
+struct backend_class {
+    const char *name;
+    unsigned api_version; /* BACKEND_API_VERSION, or it is refused */
+
+    enum assay_status (*make)(const struct graph *graph,
+                              const struct backend_options *options,
+                              struct backend **out, struct error *err);
+    void (*free)(struct backend *backend); /* accepts NULL */
+
+    /* Whether it has a kernel for this node. */
+    bool (*can_run)(const struct backend *backend, const struct node *node);
+
+    /* Runs the node. Inputs may be in a layout of this backend; outputs are
+     * made by it, in whatever layout is best. `at` is the node's index. */
+    enum assay_status (*forward)(struct backend *backend,
+                                 const struct op_context *context,
+                                 const struct node *node, size_t at,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err);
+
+    /* A dense copy of a tensor that is in a layout of this backend. */
+    enum assay_status (*to_dense)(struct backend *backend,
+                                  const struct op_context *context,
+                                  const struct tensor *tensor,
+                                  struct tensor *out, struct error *err);
+
+    /* Optional (nothing is said): for a node that ran, which kernel was
+     * chosen, what the others took, which reorders were needed. */
+    void (*explain)(const struct backend *backend, const struct node *node,
+                    size_t at, struct sink *sink);
+
+    /* Optional (none): bytes held for kernels: reordered weights, scratch. */
+    void (*memory)(const struct backend *backend, size_t *weights_bytes,
+                   size_t *scratch_bytes);
+};
+
+/* Needs the op's own kernels only; says no to everything. */
+extern const struct backend_class backend_portable;
+
+#endif

@@ -1,0 +1,348 @@
+/* engine/engine.c - see engine.h. */
+#include "engine/engine.h"
+
+#include "base/mem.h"
+#include "engine/scope_walk.h"
+
+#include <string.h>
+
+enum { max_inputs = 64 }; /* of a node, for the lists on the stack */
+
+struct engine {
+    const struct graph *graph;
+    struct pool *pool;
+    struct backend *backend;
+    struct op_context context;
+    enum engine_detail detail;
+    struct tensor *values; /* of the run under way */
+    uint32_t *uses;        /* how often each value is read in a run */
+    uint32_t *left;        /* of those, in the run under way */
+    bool *is_kept;
+    struct cost *costs; /* one a node */
+};
+
+static enum assay_status make_tables(struct engine *engine, struct error *err)
+{
+    size_t n_values = graph_value_count(engine->graph);
+    size_t n_nodes = graph_node_count(engine->graph);
+
+    engine->values = mem_array(n_values, sizeof *engine->values);
+    engine->uses = mem_array(n_values, sizeof *engine->uses);
+    engine->left = mem_array(n_values, sizeof *engine->left);
+    engine->is_kept = mem_array(n_values, sizeof *engine->is_kept);
+    engine->costs = mem_array(n_nodes, sizeof *engine->costs);
+    if (!engine->values || !engine->uses || !engine->left || !engine->is_kept ||
+        !engine->costs)
+        return error_nomem(err, n_values * sizeof *engine->values, "an engine");
+    return ASSAY_OK;
+}
+
+static enum assay_status count_uses(struct engine *engine, struct error *err)
+{
+    const struct graph *graph = engine->graph;
+
+    for (size_t i = 0; i < graph_node_count(graph); i++) {
+        const struct node *node = graph_node(graph, i);
+
+        if (node->n_inputs > max_inputs || node->n_outputs > max_inputs)
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "node %zu (%s) has %zu inputs and %zu outputs; "
+                             "%d is the most",
+                             i, node->op->name, node->n_inputs, node->n_outputs,
+                             max_inputs);
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            if (node->inputs[k] != GRAPH_NONE)
+                engine->uses[node->inputs[k]]++;
+        }
+    }
+    for (size_t i = 0; i < graph_output_count(graph); i++)
+        engine->uses[graph_output_at(graph, i, NULL)]++;
+    return ASSAY_OK;
+}
+
+static enum assay_status make_backend(struct engine *engine,
+                                      const struct engine_options *options,
+                                      struct error *err)
+{
+    const struct backend_class *class =
+        options->backend ? options->backend : &backend_portable;
+
+    if (class->api_version != BACKEND_API_VERSION)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "backend %s speaks version %u of the interface, this "
+                         "is %d",
+                         class->name, class->api_version, BACKEND_API_VERSION);
+    return class->make(engine->graph, &options->backend_options,
+                       &engine->backend, err);
+}
+
+enum assay_status engine_new(const struct graph *graph, struct pool *pool,
+                             const struct engine_options *options,
+                             struct engine **out, struct error *err)
+{
+    struct engine *engine = mem_zalloc(sizeof *engine);
+    enum assay_status st;
+
+    *out = NULL;
+    if (!engine)
+        return error_nomem(err, sizeof *engine, "an engine");
+    engine->graph = graph;
+    engine->pool = pool;
+    engine->detail = options->detail;
+    engine->context = (struct op_context){
+        .pool = pool, .n_threads = options->backend_options.n_threads};
+    st = graph_check(graph, err);
+    if (!st)
+        st = make_tables(engine, err);
+    if (!st)
+        st = count_uses(engine, err);
+    if (!st)
+        st = make_backend(engine, options, err);
+    if (st) {
+        engine_free(engine);
+        return st;
+    }
+    *out = engine;
+    return ASSAY_OK;
+}
+
+static void forget_values(struct engine *engine)
+{
+    for (size_t i = 0; i < graph_value_count(engine->graph); i++)
+        tensor_release(&engine->values[i]);
+}
+
+void engine_free(struct engine *engine)
+{
+    if (!engine)
+        return;
+    if (engine->values)
+        forget_values(engine);
+    if (engine->backend)
+        engine->backend->class->free(engine->backend);
+    mem_free(engine->values);
+    mem_free(engine->uses);
+    mem_free(engine->left);
+    mem_free(engine->is_kept);
+    mem_free(engine->costs);
+    mem_free(engine);
+}
+
+/* The tensor of a value: computed in this run, or the graph's own. */
+static const struct tensor *value_tensor(const struct engine *engine,
+                                         uint32_t value)
+{
+    if (value == GRAPH_NONE)
+        return NULL;
+    if (engine->values[value].buffer)
+        return &engine->values[value];
+    return &graph_value(engine->graph, value)->data;
+}
+
+static enum assay_status make_dense(struct engine *engine, uint32_t value,
+                                    struct error *err)
+{
+    struct tensor *tensor = &engine->values[value], dense;
+    enum assay_status st;
+
+    if (!tensor->layout)
+        return ASSAY_OK;
+    st = engine->backend->class->to_dense(engine->backend, &engine->context,
+                                          tensor, &dense, err);
+    if (st)
+        return st;
+    tensor_release(tensor);
+    *tensor = dense;
+    return ASSAY_OK;
+}
+
+static enum assay_status make_outputs(struct engine *engine,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
+{
+    enum assay_status st = node->op->infer(node, inputs, outputs, err);
+
+    for (size_t i = 0; !st && !node->op->is_view && i < node->n_outputs; i++) {
+        struct shape shape = outputs[i].shape;
+
+        st = tensor_new(engine->pool, outputs[i].dtype, &shape, &outputs[i],
+                        err);
+    }
+    return st;
+}
+
+/* The op's own kernel, on dense inputs. */
+static enum assay_status run_portable(struct engine *engine,
+                                      const struct node *node,
+                                      const struct tensor **inputs,
+                                      struct tensor *outputs, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < node->n_inputs; i++) {
+        if (inputs[i] && inputs[i]->layout)
+            st = make_dense(engine, node->inputs[i], err);
+    }
+    if (!st && node->op->infer)
+        st = make_outputs(engine, node, inputs, outputs, err);
+    if (!st)
+        st = node->op->forward(&engine->context, node, inputs, outputs, err);
+    return st;
+}
+
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    *cost = (struct cost){0};
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs[i])
+            cost->read_bytes += tensor_bytes(inputs[i]);
+    }
+    for (size_t i = 0; i < node->n_outputs; i++)
+        cost->write_bytes += tensor_bytes(&outputs[i]);
+    if (node->op->cost)
+        node->op->cost(node, inputs, outputs, cost);
+}
+
+static void release_unneeded(struct engine *engine, uint32_t value)
+{
+    if (value != GRAPH_NONE && --engine->left[value] == 0 &&
+        !engine->is_kept[value])
+        tensor_release(&engine->values[value]);
+}
+
+static void name_node(const struct engine *engine, const struct node *node,
+                      struct error *err)
+{
+    const char *path = node->scope == GRAPH_NONE
+                           ? graph_name(engine->graph)
+                           : graph_scope(engine->graph, node->scope)->path;
+
+    error_context(err, "%s%s%s (%s)", path, node->name[0] ? "." : "",
+                  node->name, node->op->name);
+}
+
+static enum assay_status run_node(struct engine *engine, size_t at,
+                                  struct error *err)
+{
+    const struct node *node = graph_node(engine->graph, at);
+    const struct tensor *inputs[max_inputs];
+    struct tensor outputs[max_inputs] = {{0}};
+    struct backend *backend = engine->backend;
+    enum assay_status st;
+
+    for (size_t i = 0; i < node->n_inputs; i++)
+        inputs[i] = value_tensor(engine, node->inputs[i]);
+    if (backend->class->can_run(backend, node))
+        st = backend->class->forward(backend, &engine->context, node, at,
+                                     inputs, outputs, err);
+    else
+        st = run_portable(engine, node, inputs, outputs, err);
+    if (st) {
+        for (size_t i = 0; i < node->n_outputs; i++)
+            tensor_release(&outputs[i]);
+        name_node(engine, node, err);
+        return st;
+    }
+    count_cost(node, inputs, outputs, &engine->costs[at]);
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        engine->values[node->outputs[i]] = outputs[i];
+        if (!engine->left[node->outputs[i]] &&
+            !engine->is_kept[node->outputs[i]])
+            tensor_release(&engine->values[node->outputs[i]]);
+    }
+    for (size_t i = 0; i < node->n_inputs; i++)
+        release_unneeded(engine, node->inputs[i]);
+    return ASSAY_OK;
+}
+
+static enum assay_status run_nodes(struct engine *engine, struct error *err)
+{
+    struct scope_walk walk = scope_walk_start(engine->graph, engine->detail);
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < graph_node_count(engine->graph); i++) {
+        const struct node *node = graph_node(engine->graph, i);
+
+        scope_walk_enter(&walk, node);
+        st = run_node(engine, i, err);
+        scope_walk_leave(&walk, node);
+    }
+    scope_walk_finish(&walk);
+    return st;
+}
+
+static enum assay_status hand_over(struct engine *engine,
+                                   struct tensor *outputs, struct error *err)
+{
+    size_t n = graph_output_count(engine->graph);
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t value = graph_output_at(engine->graph, i, NULL);
+        enum assay_status st = make_dense(engine, value, err);
+
+        if (st)
+            return st;
+        outputs[i] = tensor_share(value_tensor(engine, value));
+    }
+    for (size_t i = 0; i < graph_value_count(engine->graph); i++) {
+        enum assay_status st = engine->is_kept[i]
+                                   ? make_dense(engine, (uint32_t)i, err)
+                                   : ASSAY_OK;
+
+        if (st)
+            return st;
+        if (!engine->is_kept[i])
+            tensor_release(&engine->values[i]);
+    }
+    return ASSAY_OK;
+}
+
+enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
+                             struct tensor *outputs, struct error *err)
+{
+    const struct graph *graph = engine->graph;
+    enum assay_status st;
+
+    memset(outputs, 0, graph_output_count(graph) * sizeof *outputs);
+    forget_values(engine);
+    memcpy(engine->left, engine->uses,
+           graph_value_count(graph) * sizeof *engine->left);
+    for (size_t i = 0; i < graph_input_count(graph); i++)
+        engine->values[graph_input_at(graph, i)] = tensor_share(&inputs[i]);
+    st = run_nodes(engine, err);
+    if (!st)
+        st = hand_over(engine, outputs, err);
+    if (st) {
+        for (size_t i = 0; i < graph_output_count(graph); i++)
+            tensor_release(&outputs[i]);
+        forget_values(engine);
+    }
+    return st;
+}
+
+const struct cost *engine_cost(const struct engine *engine, size_t node)
+{
+    return &engine->costs[node];
+}
+
+struct backend *engine_backend(struct engine *engine)
+{
+    return engine->backend;
+}
+
+enum assay_status engine_keep(struct engine *engine, uint32_t value,
+                              struct error *err)
+{
+    if (value >= graph_value_count(engine->graph))
+        return error_set(err, ASSAY_BAD_USAGE, "there is no value %u", value);
+    engine->is_kept[value] = true;
+    return ASSAY_OK;
+}
+
+const struct tensor *engine_kept(const struct engine *engine, uint32_t value)
+{
+    return engine->values[value].buffer ? &engine->values[value] : NULL;
+}

@@ -1,0 +1,67 @@
+/* engine/scope_walk.c - see scope_walk.h. */
+#include "engine/scope_walk.h"
+
+#include <assay/span.h>
+
+struct scope_walk scope_walk_start(const struct graph *graph,
+                                   enum engine_detail detail)
+{
+    return (struct scope_walk){.graph = graph, .detail = detail};
+}
+
+/* The scopes a node is in, outermost first. */
+static size_t scope_chain(const struct graph *graph, uint32_t scope,
+                          uint32_t chain[SCOPE_WALK_MAX])
+{
+    uint32_t up[SCOPE_WALK_MAX];
+    size_t n = 0;
+
+    for (; scope != GRAPH_NONE && n < SCOPE_WALK_MAX;
+         scope = graph_scope(graph, scope)->parent)
+        up[n++] = scope;
+    for (size_t i = 0; i < n; i++)
+        chain[i] = up[n - 1 - i];
+    return n;
+}
+
+static void open_scope(struct scope_walk *walk, uint32_t scope)
+{
+    const struct graph_scope *module = graph_scope(walk->graph, scope);
+
+    assay_begin_class(module->name, module->class_name);
+    walk->open[walk->n_open++] = scope;
+}
+
+static void close_scope(struct scope_walk *walk)
+{
+    assay_end();
+    walk->n_open--;
+}
+
+void scope_walk_enter(struct scope_walk *walk, const struct node *node)
+{
+    uint32_t chain[SCOPE_WALK_MAX];
+    size_t n = scope_chain(walk->graph, node->scope, chain), common = 0;
+
+    while (common < n && common < walk->n_open &&
+           walk->open[common] == chain[common])
+        common++;
+    while (walk->n_open > common)
+        close_scope(walk);
+    while (walk->n_open < n)
+        open_scope(walk, chain[walk->n_open]);
+    if (walk->detail == ENGINE_OPS && node->name[0])
+        assay_begin_class(node->name, node->op->name);
+}
+
+void scope_walk_leave(struct scope_walk *walk, const struct node *node)
+{
+    if (walk->detail == ENGINE_OPS && node->name[0])
+        assay_end();
+}
+
+void scope_walk_finish(struct scope_walk *walk)
+{
+    while (walk->n_open)
+        close_scope(walk);
+}
