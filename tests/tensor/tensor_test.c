@@ -1,0 +1,174 @@
+/* What tensor/tensor.h and tensor/pool.h promise. */
+#include "base/mem.h"
+#include "tensor/tensor.h"
+#include "test.h"
+
+#include <string.h>
+
+static struct error err;
+
+static struct pool *new_pool(void)
+{
+    struct pool *pool;
+
+    err = (struct error){0};
+    CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    return pool;
+}
+
+TEST(a_tensor_is_aligned_and_as_large_as_its_shape_says)
+{
+    struct pool *pool = new_pool();
+    struct shape shape = shape_of(3, (int64_t)2, (int64_t)3, (int64_t)5);
+    struct tensor tensor;
+
+    CHECK_INT(tensor_new(pool, DTYPE_I64, &shape, &tensor, &err), ASSAY_OK);
+    CHECK_INT(tensor_elements(&tensor), 30);
+    CHECK_INT(tensor_bytes(&tensor), 240);
+    CHECK_INT((uintptr_t)tensor_data(&tensor) % POOL_ALIGNMENT, 0);
+    memset(tensor_data(&tensor), 1, 240);
+    tensor_release(&tensor);
+    tensor_release(&tensor);
+    pool_free(pool);
+}
+
+TEST(shapes_that_cannot_be_are_refused_with_their_text)
+{
+    struct pool *pool = new_pool();
+    struct shape huge = shape_of(2, INT64_MAX, INT64_MAX);
+    struct shape negative = shape_of(2, (int64_t)4, (int64_t)-1);
+    struct tensor tensor;
+
+    CHECK_INT(tensor_new(pool, DTYPE_F32, &huge, &tensor, &err),
+              ASSAY_BAD_INPUT);
+    err = (struct error){0};
+    CHECK_INT(tensor_new(pool, DTYPE_F32, &negative, &tensor, &err),
+              ASSAY_BAD_INPUT);
+    CHECK_STR(err.text, "a tensor of 4x-1 elements cannot be");
+    CHECK(tensor.buffer == NULL);
+    pool_free(pool);
+}
+
+TEST(a_shape_too_long_for_its_text_is_cut)
+{
+    struct shape shape = shape_of(4, (int64_t)1000000, (int64_t)1000000,
+                                  (int64_t)1000000, (int64_t)7);
+    struct shape scalar = {0};
+    char text[16];
+
+    CHECK_STR(shape_text(&shape, text, sizeof text), "1000000x1000...");
+    CHECK_STR(shape_text(&scalar, text, sizeof text), "scalar");
+}
+
+TEST(data_lives_until_the_last_reference_goes)
+{
+    struct pool *pool = new_pool();
+    struct shape shape = shape_of(1, (int64_t)1000);
+    struct tensor a, b;
+
+    CHECK_INT(tensor_new(pool, DTYPE_F32, &shape, &a, &err), ASSAY_OK);
+    b = tensor_share(&a);
+    tensor_release(&a);
+    CHECK(pool_usage(pool).live_bytes >= 4000);
+    tensor_f32(&b)[999] = 1;
+    tensor_release(&b);
+    CHECK_INT(pool_usage(pool).live_bytes, 0);
+    pool_free(pool);
+}
+
+TEST(a_buffer_that_was_given_back_is_used_again)
+{
+    struct pool *pool = new_pool();
+    struct buffer *a, *b;
+    void *data;
+
+    CHECK_INT(pool_take(pool, 100000, "x", &a, &err), ASSAY_OK);
+    data = buffer_data(a);
+    buffer_release(a);
+    CHECK_INT(pool_take(pool, 99000, "x", &b, &err), ASSAY_OK);
+    CHECK(buffer_data(b) == data);
+    CHECK_INT(buffer_bytes(b), 99000);
+    buffer_release(b);
+    CHECK_INT(pool_usage(pool).held_bytes, pool_usage(pool).cached_bytes);
+    pool_trim(pool);
+    CHECK_INT(pool_usage(pool).held_bytes, 0);
+    pool_free(pool);
+}
+
+TEST(no_buffer_is_more_than_an_eighth_too_large)
+{
+    struct pool *pool = new_pool();
+
+    for (size_t bytes = 512; bytes < 3000000; bytes = bytes * 9 / 8 + 1) {
+        struct buffer *buffer;
+
+        CHECK_INT(pool_take(pool, bytes, "x", &buffer, &err), ASSAY_OK);
+        CHECK(pool_usage(pool).live_bytes >= bytes);
+        CHECK(pool_usage(pool).live_bytes <= bytes + bytes / 8 + 1);
+        buffer_release(buffer);
+        pool_trim(pool);
+    }
+    pool_free(pool);
+}
+
+static void add_up(void *context, int64_t delta)
+{
+    *(int64_t *)context += delta;
+}
+
+TEST(the_observer_hears_of_every_byte_both_ways)
+{
+    struct pool *pool = new_pool();
+    struct buffer *buffer;
+    int64_t live = 0;
+
+    pool_observe(pool, (struct pool_observer){add_up, &live});
+    CHECK_INT(pool_take(pool, 5000, "x", &buffer, &err), ASSAY_OK);
+    CHECK_INT(live, pool_usage(pool).live_bytes);
+    buffer_release(buffer);
+    CHECK_INT(live, 0);
+    CHECK(pool_usage(pool).peak_bytes >= 5000);
+    pool_reset_peak(pool);
+    CHECK_INT(pool_usage(pool).peak_bytes, 0);
+    pool_free(pool);
+}
+
+TEST(what_waits_is_given_back_when_memory_ends)
+{
+    struct pool *pool = new_pool();
+    struct buffer *buffer;
+
+    CHECK_INT(pool_take(pool, 1000000, "x", &buffer, &err), ASSAY_OK);
+    buffer_release(buffer);
+    mem_fail_once_at(0);
+    CHECK_STATUS(pool_take(pool, 10, "x", &buffer, &err), ASSAY_OK, &err);
+    CHECK_INT(pool_usage(pool).cached_bytes, 0);
+    buffer_release(buffer);
+    mem_fail_at(0);
+    CHECK_INT(pool_take(pool, 1 << 24, "the features", &buffer, &err),
+              ASSAY_NOMEM);
+    mem_fail_at(-1);
+    CHECK_STR(err.text, "out of memory: 16.0 MiB wanted for the features");
+    pool_free(pool);
+}
+
+static void count_release(void *context)
+{
+    ++*(int *)context;
+}
+
+TEST(wrapped_memory_is_released_once)
+{
+    float data[4] = {1, 2, 3, 4};
+    struct buffer *buffer;
+    int released = 0;
+
+    CHECK_INT(
+        buffer_wrap(data, sizeof data, count_release, &released, &buffer, &err),
+        ASSAY_OK);
+    buffer_share(buffer);
+    buffer_release(buffer);
+    CHECK_INT(released, 0);
+    buffer_release(buffer);
+    CHECK_INT(released, 1);
+}
