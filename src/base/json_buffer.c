@@ -43,7 +43,6 @@ static uint64_t column_at(const struct json_reader *reader,
            place->line_start + 1;
 }
 
-/* Always false, so that a scan can end with it. */
 bool json_fail(struct json_reader *reader, const char *at, const char *what)
 {
     struct json_place place = json_place_at(reader, at);
@@ -62,7 +61,6 @@ bool json_fail_at_end(struct json_reader *reader, const char *middle)
     return json_fail(reader, reader->end, what);
 }
 
-/* Something else stands where `wanted` should; or nothing at all. */
 bool json_fail_wanted(struct json_reader *reader, const char *at,
                       const char *wanted)
 {

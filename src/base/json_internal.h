@@ -53,8 +53,8 @@ struct json_reader {
 };
 
 /* Note what is wrong in reader->failure and answer false, so that a scan can
- * end with them. fail_wanted: something else stands where `wanted` should, or
- * nothing at all. */
+ * end with them. json_fail_wanted: something else stands where `wanted` should,
+ * or nothing at all. */
 bool json_fail(struct json_reader *reader, const char *at, const char *what)
     __attribute__((cold));
 bool json_fail_at_end(struct json_reader *reader, const char *middle)

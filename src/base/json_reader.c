@@ -170,7 +170,8 @@ static bool unescape(struct json_reader *reader)
 {
     const char *bad = NULL;
 
-    reader->place = json_place_at(reader, reader->cut);
+    reader->place = json_place_at(reader, reader->token);
+    reader->place.counted = reader->cut;
     reader->n_text = json_unescape(reader->text, reader->n_text, &bad);
     if (bad)
         return json_fail(reader, bad, "an unknown escape");
@@ -363,7 +364,7 @@ static enum assay_status skip_to(struct json_reader *reader, size_t depth,
     do {
         if (reader->failure.status || !next(reader))
             return json_report(reader, err);
-    } while (reader->depth > depth || reader->kind == JSON_KEY);
+    } while (reader->depth > depth);
     return ASSAY_OK;
 }
 

@@ -152,6 +152,7 @@ TEST(malformed_strings_are_refused)
     check_refuses_n("[\"a\0b\"]", 7,
                     "line 1, column 4: a control character must be escaped");
     check_refuses("[\"a\\x\"]", "line 1, column 4: an unknown escape");
+    check_refuses("[\"a\\\nb\"]", "line 1, column 4: an unknown escape");
     check_refuses("[\"\\u12g4\"]", "line 1, column 3: an unknown escape");
     check_refuses("[\"\\u123\"]", "line 1, column 3: an unknown escape");
     check_refuses("[\n\n\"\\n\\n\\'\"]", "line 3, column 6: an unknown escape");
@@ -404,7 +405,7 @@ TEST(the_position_is_that_of_the_token_just_read)
     json_reader_free(reader);
 }
 
-TEST(lines_are_counted_across_buffers)
+TEST(lines_and_columns_are_counted_across_buffers)
 {
     size_t n = 5 * buffer_bytes;
     char *text = mem_alloc(n);
@@ -418,6 +419,12 @@ TEST(lines_are_counted_across_buffers)
     text[n - 5] = '?';
     CHECK_INT(dump_pieces(&pieces, NULL, &out, &err), ASSAY_BAD_INPUT);
     CHECK_STR(err.text, "line 131072, column 6: a value is wanted");
+    memset(text + 1, ' ', n - 1);
+    text[n - 1] = '?';
+    pieces = (struct pieces){text, n, 12345, ASSAY_OK};
+    err = (struct error){0};
+    CHECK_INT(dump_pieces(&pieces, NULL, &out, &err), ASSAY_BAD_INPUT);
+    CHECK_STR(err.text, "line 1, column 1310720: a value is wanted");
     str_release(&out);
     mem_free(text);
 }
