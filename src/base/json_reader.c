@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Every token passes through these; as one function without calls they take a
- * quarter less time. */
+ * fifth fewer instructions. */
 #define HOT static inline __attribute__((always_inline))
 
 /* Gets bytes behind p, where the buffer ended inside the token; gives the new
