@@ -42,11 +42,11 @@ struct queue {
     pthread_cond_t changed;
 };
 
-static struct queue to_workers = {.name = "frames to filter",
+static struct queue to_workers = {.name = "queue to workers",
                                   .n_senders = 1,
                                   .mutex = PTHREAD_MUTEX_INITIALIZER,
                                   .changed = PTHREAD_COND_INITIALIZER};
-static struct queue to_consumer = {.name = "frames to sum up",
+static struct queue to_consumer = {.name = "queue to consumer",
                                    .n_senders = n_workers,
                                    .mutex = PTHREAD_MUTEX_INITIALIZER,
                                    .changed = PTHREAD_COND_INITIALIZER};
@@ -205,35 +205,46 @@ static void *produce(void *argument)
     return NULL;
 }
 
+static void filter(struct frame *frame)
+{
+    assay_phase_begin("smooth");
+    if (blur_frame(frame))
+        fprintf(stderr, "pipeline: frame %d is not blurred: no memory\n",
+                frame->index);
+    assay_phase_end();
+    assay_phase_begin("detect");
+    find_edges(frame);
+    count_levels(frame);
+    assay_phase_end();
+}
+
 static void *work(void *argument)
 {
     struct frame *frame;
 
     assay_thread(argument);
-    while ((frame = queue_take(&to_workers))) {
-        assay_begin("filter");
-        assay_phase_begin("smooth");
-        if (blur_frame(frame))
-            fprintf(stderr, "pipeline: frame %d is left as it was: no memory\n",
-                    frame->index);
-        assay_phase_end();
-        assay_phase_begin("detect");
-        find_edges(frame);
-        count_levels(frame);
-        assay_phase_end();
-        queue_put(&to_consumer, frame);
-        assay_end();
-    }
+    do {
+        ASSAY_SPAN("filter");
+        frame = queue_take(&to_workers);
+        if (frame) {
+            filter(frame);
+            queue_put(&to_consumer, frame);
+        }
+    } while (frame);
     queue_close(&to_consumer);
     return NULL;
 }
 
-/* Counts the pixels of a frame that lie on edges, and frees it. */
-static uint64_t sum_up(struct frame *frame)
+/* Counts the pixels of the next frame that lie on edges. */
+static uint64_t consume_frame(void)
 {
     uint64_t n_strong = 0;
+    struct frame *frame;
 
-    ASSAY_SPAN("sum up");
+    ASSAY_SPAN("consume");
+    frame = queue_take(&to_consumer);
+    if (!frame)
+        return 0;
     for (int level = n_levels / 4; level < n_levels; level++)
         n_strong += frame->histogram[level];
     free(frame);
@@ -247,12 +258,8 @@ static uint64_t consume(int n_frames)
 
     for (int first = 0; first < n_frames; first += batch_frames) {
         assay_iteration_begin();
-        for (int i = first; i < first + batch_frames && i < n_frames; i++) {
-            struct frame *frame = queue_take(&to_consumer);
-
-            if (frame)
-                n_strong += sum_up(frame);
-        }
+        for (int i = first; i < first + batch_frames && i < n_frames; i++)
+            n_strong += consume_frame();
         assay_iteration_end();
     }
     return n_strong;
