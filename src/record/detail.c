@@ -128,15 +128,15 @@ static bool reach_iteration(struct detail *detail, size_t index)
 
 static bool add_to_stretch(struct detail *detail, uint32_t iteration)
 {
-    struct stretch *last = detail->stretches + detail->n_stretches - 1;
+    size_t n = detail->n_stretches;
     struct stretch *moved;
 
-    if (detail->n_stretches && last->iteration == iteration) {
-        last->n++;
+    if (n && detail->stretches[n - 1].iteration == iteration) {
+        detail->stretches[n - 1].n++;
         return true;
     }
-    moved = vec_reserve(detail->stretches, &detail->stretches_capacity,
-                        detail->n_stretches + 1, sizeof *moved);
+    moved = vec_reserve(detail->stretches, &detail->stretches_capacity, n + 1,
+                        sizeof *moved);
     if (!moved)
         return false;
     detail->stretches = moved;
