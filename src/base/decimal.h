@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DECIMAL_MAX = 32 };
+enum { DECIMAL_MAX = 40 };
 
 /* Writes the shortest text that reads back as the same double, which must be
  * finite, with a NUL behind it; returns its length. */
