@@ -128,6 +128,22 @@ TEST(samples_of_another_thread_may_come_after_the_iterations_end)
     run_free(run);
 }
 
+TEST(a_sample_that_comes_after_the_choice_is_passed_over)
+{
+    struct detail *detail = new_detail();
+    struct run *run = new_run(2);
+
+    for (uint32_t i = 0; i < 3; i++)
+        end(detail, i, 1000);
+    keep(detail, run);
+    add(detail, 1, 1, 0);
+    keep(detail, run);
+    CHECK_INT(count_kept(run, 0), 1);
+    CHECK_INT(count_kept(run, 1), 0);
+    detail_free(detail);
+    run_free(run);
+}
+
 TEST(an_iteration_that_never_ends_does_not_hold_up_the_others)
 {
     struct detail *detail = new_detail();

@@ -353,19 +353,26 @@ TEST(a_span_belongs_to_the_innermost_phase_it_ends_in)
 
 TEST(phases_deeper_than_eight_are_counted_and_left_out)
 {
+    static const char *const names[] = {"1", "2", "3", "4", "5",
+                                        "6", "7", "8", "9", "10"};
+    enum { n_names = sizeof names / sizeof names[0] };
     struct run *run;
 
     recorded_start(NULL);
-    for (int i = 0; i < MAX_OPEN_PHASES + 2; i++)
-        assay_phase_begin("deep");
-    for (int i = 0; i < MAX_OPEN_PHASES + 2; i++)
+    for (int i = 0; i < n_names; i++)
+        assay_phase_begin(names[i]);
+    assay_begin("inside");
+    assay_end();
+    for (int i = 0; i < n_names; i++)
         assay_phase_end();
-    assay_begin("op");
+    assay_begin("after");
     assay_end();
     run = recorded_stop();
-    CHECK_INT(run_health_of(run)->too_deep, 2);
+    CHECK_INT(run_health_of(run)->too_deep, n_names - MAX_OPEN_PHASES);
     CHECK_INT(run_health_of(run)->unbalanced_ends, 0);
-    CHECK_INT(stats_in_phase(run, "op", 0).calls, 1);
+    CHECK_STR(run_phase_name(run, MAX_OPEN_PHASES), "8");
+    CHECK_INT(stats_in_phase(run, "inside", MAX_OPEN_PHASES).calls, 1);
+    CHECK_INT(stats_in_phase(run, "after", 0).calls, 1);
     run_free(run);
 }
 

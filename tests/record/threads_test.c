@@ -1,6 +1,8 @@
 /* tests/record/threads_test.c - several threads in one recording. */
 #include "recorded.h"
 
+#include "record/thread_buffer.h"
+
 #include <stdatomic.h>
 
 enum { n_threads = 8 };
@@ -24,12 +26,14 @@ static size_t count_threads(const struct run *run, const char *name)
 
 static void *record_many(void *argument)
 {
-    const int *n_spans = argument;
+    const int *n_rounds = argument;
 
-    for (int i = 0; i < *n_spans / 2; i++) {
+    for (int i = 0; i < *n_rounds; i++) {
         assay_begin("outer");
-        assay_begin("inner");
-        assay_end();
+        for (int call = 0; call < 2; call++) {
+            assay_begin("inner");
+            assay_end();
+        }
         assay_end();
     }
     return NULL;
@@ -37,14 +41,14 @@ static void *record_many(void *argument)
 
 TEST(nothing_is_lost_when_eight_threads_record_at_full_speed)
 {
-    static int n_spans = 200000;
+    static int n_rounds = 66667; /* of three spans */
     pthread_t threads[n_threads];
     struct scope_stats outer, inner;
     struct run *run;
 
     recorded_start(NULL);
     for (int i = 0; i < n_threads; i++)
-        threads[i] = start_thread(record_many, &n_spans);
+        threads[i] = start_thread(record_many, &n_rounds);
     for (int i = 0; i < n_threads; i++)
         pthread_join(threads[i], NULL);
     run = recorded_stop();
@@ -53,8 +57,8 @@ TEST(nothing_is_lost_when_eight_threads_record_at_full_speed)
     CHECK_INT(run_health_of(run)->lost_spans, 0);
     CHECK_INT(run_health_of(run)->unbalanced_ends, 0);
     CHECK_INT(run_health_of(run)->open_at_end, 0);
-    CHECK_INT(outer.calls, n_threads * n_spans / 2);
-    CHECK_INT(inner.calls, n_threads * n_spans / 2);
+    CHECK_INT(outer.calls, n_threads * n_rounds);
+    CHECK_INT(inner.calls, n_threads * n_rounds * 2);
     CHECK_NEAR(outer.self_ns, outer.total_ns - inner.total_ns,
                1e-9 * outer.total_ns);
     run_free(run);
@@ -90,8 +94,10 @@ TEST(a_thread_may_be_named_late)
     struct run *run;
 
     recorded_start(NULL);
-    assay_begin("span");
-    assay_end();
+    for (int i = 0; i <= RING_RECORDS; i++) { /* until it was drained once */
+        assay_begin("span");
+        assay_end();
+    }
     assay_thread("boss");
     run = recorded_stop();
     CHECK_INT(run_thread_count(run), 1);
