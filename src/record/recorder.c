@@ -167,28 +167,24 @@ static enum assay_status set_waited(struct run *run, struct error *err)
                            (double)waited_ns / 1e6);
 }
 
-/* Takes out what is left, and writes the file. */
+/* Takes out what is left, and writes the file, as much as there is even where
+ * something failed; answers the first failure. */
 static enum assay_status finish(struct recording *recording, struct error *err)
 {
     struct store_writer *store = recording->store;
-    enum assay_status st;
+    struct error last = {0};
 
     writer_pass(recording);
     recording_settle(recording, UINT64_MAX);
     writer_bring_up(recording);
-    st = set_waited(recording->run, err);
-    if (!st)
-        st = run_seal(recording->run, err);
-    if (st)
-        return st;
+    recording_fail(recording, set_waited(recording->run, &last), &last);
+    recording_fail(recording, run_seal(recording->run, &last), &last);
     recording->store = NULL; /* finishing takes it over */
-    st = store_finish(store, recording->run, err);
-    if (recording->status) {
-        st = recording->status;
-        if (err)
-            *err = recording->error;
-    }
-    return st;
+    recording_fail(recording, store_finish(store, recording->run, &last),
+                   &last);
+    if (recording->status)
+        return error_set(err, recording->status, "%s", recording->error.text);
+    return ASSAY_OK;
 }
 
 static enum assay_status stop(struct error *err)

@@ -602,6 +602,31 @@ TEST(starting_without_memory_leaves_nothing_behind)
     CHECK_INT(mem_live(), before);
 }
 
+TEST(stopping_without_memory_leaves_a_file_that_can_be_read)
+{
+    enum assay_status st;
+    long nth = 0;
+
+    do {
+        struct run *run;
+
+        recorded_start(NULL);
+        assay_begin("span");
+        assay_end();
+        mem_fail_at(nth++);
+        st = record_stop(NULL);
+        mem_fail_at(-1);
+        CHECK(st == ASSAY_OK || st == ASSAY_NOMEM);
+        if (store_load(test_path("run.assay"), &run, NULL))
+            CHECK_INT(store_load(test_path("run.assay.part"), &run, NULL),
+                      ASSAY_OK);
+        run_free(run);
+        remove(test_path("run.assay"));
+        remove(test_path("run.assay.part"));
+    } while (st);
+    CHECK(nth > 3);
+}
+
 TEST(spans_that_find_no_memory_are_counted_as_lost)
 {
     enum { n_names = 20000 };
