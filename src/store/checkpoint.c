@@ -45,7 +45,8 @@ static enum assay_status write_meta(struct store_writer *writer,
         {"peak_scope", memory->peak_scope == RUN_NONE
                            ? RUN_UNKNOWN
                            : (int64_t)memory->peak_scope},
-        {"peak_ns", memory->peak_ns},
+        {"peak_ns",
+         memory->peak_bytes == RUN_UNKNOWN ? RUN_UNKNOWN : memory->peak_ns},
     };
 
     return put_numbers(writer, PUT_META, values,

@@ -52,10 +52,13 @@ enum assay_status db_error(const struct db *db, const char *doing,
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s %s: a text in it is longer than %d MiB", doing,
                          db->path, STORE_MAX_TEXT >> 20);
+    case SQLITE_INTERRUPT: /* the loader's patience ended */
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is damaged: its pages lead back into themselves",
+                         db->path);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_SCHEMA:
-    case SQLITE_INTERRUPT:
     case SQLITE_ERROR:
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is damaged (%s); was it copied to the end?",

@@ -420,6 +420,14 @@ TEST(a_file_with_any_byte_changed_is_read_or_refused)
     free(bytes);
 }
 
+/* Its schema is a tree of 12 levels in which all 61 children of a page are the
+ * same page: 61^12 rows, which the sqlite3 shell starts to read. */
+TEST(a_file_that_leads_back_into_itself_is_refused)
+{
+    check_refused(TEST_SOURCE_DIR "/tests/store/loop.db", ASSAY_BAD_INPUT,
+                  "back into themselves");
+}
+
 /* Ends with the mark of a journal that names a further file. */
 TEST(a_journal_that_would_delete_another_file_is_not_played_back)
 {
