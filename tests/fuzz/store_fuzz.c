@@ -2,6 +2,8 @@
  *
  * They go through a file, as SQLite and a user would have it; /dev/shm keeps
  * that off the disk. */
+#include "fuzz.h"
+
 #include "run/run.h"
 #include "store/store.h"
 
@@ -9,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 static const char *file_name(void)
 {

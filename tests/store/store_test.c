@@ -1,12 +1,8 @@
 /* tests/store/store_test.c - runs into files and back. */
 #include "runs.h"
 
-#include "base/mem.h"
 #include "store/store.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +86,37 @@ TEST(an_incomplete_run_stays_incomplete_when_saved)
     OK(store_save(run, test_path("half.assay"), &err));
     check_file(test_path("half.assay"), run);
     run_free(run);
+}
+
+static long file_size(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) ? -1 : (long)info.st_size;
+}
+
+/* 600 scopes of 1000 points should stay around 10 MB: 24 bytes a point are
+ * 14 MB. What is there without any point is a few pages a table. */
+TEST(a_file_is_a_few_pages_and_some_bytes_a_point)
+{
+    struct run *run = sealed_run(0), *longer = sealed_run(1000);
+    struct error err = {0};
+    size_t n_points = 0;
+    long base;
+
+    OK(store_save(run, test_path("small.assay"), &err));
+    base = file_size(test_path("small.assay"));
+    CHECK(base > 0 && base < 100000);
+    OK(store_save(longer, test_path("longer.assay"), &err));
+    for (size_t i = 0; i < run_cell_count(longer); i++)
+        n_points += run_cell(longer, i)->n_points;
+    CHECK(n_points > 3000);
+    CHECK(file_size(test_path("longer.assay")) - base <
+          (long)(24 * (n_points + run_iterations_kept(longer) +
+                       run_counter(longer, 0)->n_points)) +
+              8192);
+    run_free(run);
+    run_free(longer);
 }
 
 /* ---- the writer ------------------------------------------------------- */
