@@ -61,20 +61,11 @@ static enum assay_status name_files(struct store_writer *writer,
         return st;
     writer->db.path = writer->path;
     st = absolute_path(path, &writer->final, err);
-    if (!st)
-        st = name_with(writer->final, suffix, &writer->part, err);
-    if (!st)
-        st = name_with(writer->part, "-journal", &writer->journal, err);
-    return st;
+    return st ? st : name_with(writer->final, suffix, &writer->part, err);
 }
 
-/* A journal that outlived its file would be taken for the next one's. */
-static void remove_part(const struct store_writer *writer)
-{
-    unlink(writer->part);
-    unlink(writer->journal);
-}
-
+/* A journal that a dead program left beside an older one needs no care: SQLite
+ * removes it when it finds the new one empty. */
 static enum assay_status create_part(struct store_writer *writer,
                                      struct error *err)
 {
@@ -90,7 +81,7 @@ static enum assay_status create_part(struct store_writer *writer,
         return error_set(err, ASSAY_IO,
                          "%s is not a regular file; name another output",
                          writer->path);
-    remove_part(writer);
+    unlink(writer->part);
     fd = open(writer->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return error_errno(err, errno, "cannot write %s", writer->path);
@@ -146,7 +137,6 @@ void writer_free(struct store_writer *writer)
     mem_free(writer->path);
     mem_free(writer->final);
     mem_free(writer->part);
-    mem_free(writer->journal);
     mem_free(writer->cells);
     mem_free(writer->counters);
     mem_free(writer);
@@ -183,7 +173,7 @@ enum assay_status writer_open(const char *path, const char *suffix,
 void writer_discard(struct store_writer *writer)
 {
     writer_close(writer);
-    remove_part(writer);
+    unlink(writer->part);
     writer_free(writer);
 }
 

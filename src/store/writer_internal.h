@@ -61,8 +61,8 @@ struct written {
 
 struct store_writer {
     struct db db;
-    char *path;                   /* as the user wrote it */
-    char *final, *part, *journal; /* absolute: programs change folders */
+    char *path;         /* as the user wrote it */
+    char *final, *part; /* absolute: programs change folders */
     sqlite3_stmt *statements[N_STATEMENTS];
     struct bulk samples, points;
     bool is_in_transaction;

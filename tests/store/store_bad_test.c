@@ -415,6 +415,8 @@ TEST(a_file_cut_off_anywhere_is_refused)
         write_file(test_path("cut.assay"), bytes, cut);
         check_refused(test_path("cut.assay"), ASSAY_BAD_INPUT, "cut.assay");
     }
+    write_file(test_path("cut.assay"), bytes, n - 1);
+    check_refused(test_path("cut.assay"), ASSAY_BAD_INPUT, "is cut off");
 }
 
 /* Whatever comes of it, it is an answer: the sanitizers watch. */

@@ -81,10 +81,9 @@ TEST(a_full_disk_leaves_the_old_file_and_no_new_one)
 TEST(a_disk_that_was_full_for_a_while_costs_only_what_was_appended_then)
 {
     struct sample samples[20000];
-    struct run *run = rich_run(10), *loaded;
+    struct run *run = rich_run(10);
     struct store_writer *writer;
     struct error err = {0}, full = {0};
-    uint64_t lost;
 
     for (uint32_t i = 0; i < 20000; i++)
         samples[i] = sample_at(1, i, i);
@@ -100,15 +99,12 @@ TEST(a_disk_that_was_full_for_a_while_costs_only_what_was_appended_then)
     OK(run_seal(run, &err));
     OK(store_finish(writer, run, &err));
 
-    OK(store_load(test_path("while.assay"), &loaded, &err));
-    CHECK_INT(run_kept_count(loaded), 17 + run_kept_count(run));
-    lost = run_health_of(loaded)->lost_spans;
-    CHECK_INT(lost, 20000 + run_health_of(run)->lost_spans);
-    run_health(run)->lost_spans = lost;
-    run_forget_kept(run);
-    run_forget_kept(loaded);
-    check_same_run(run, loaded);
-    run_free(loaded);
+    /* The run gets what the file has beyond it, and then both are the same. */
+    for (size_t i = 0; i < 17; i++)
+        OK(run_keep(run, &samples[i], &err));
+    OK(run_seal(run, &err));
+    run_health(run)->lost_spans += 20000;
+    check_file(test_path("while.assay"), run);
     run_free(run);
 }
 

@@ -171,6 +171,43 @@ TEST(many_checkpoints_leave_the_same_file_as_one)
     run_free(run);
 }
 
+/* As many are remembered after thinning as were written before it. */
+TEST(iterations_thinned_between_two_checkpoints_are_written_again)
+{
+    struct run *run = rich_run(600);
+    struct store_writer *writer;
+    struct error err = {0};
+
+    OK(store_open(test_path("thin.assay"), &writer, &err));
+    OK(store_checkpoint(writer, run, &err));
+    count_iterations(run, 600, 1100);
+    CHECK(run_iterations_kept(run) >= 600 && run_iterations_kept(run) < 1000);
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    check_file(test_path("thin.assay"), run);
+    run_free(run);
+}
+
+TEST(kept_samples_that_were_replaced_are_written_again)
+{
+    struct sample samples[] = {sample_at(1, 0, 5), sample_at(1, 1, 6),
+                               sample_at(2, 2, 7)};
+    struct run *run = named_run();
+    struct store_writer *writer;
+    struct error err = {0};
+
+    OK(store_open(test_path("kept.assay"), &writer, &err));
+    OK(run_keep(run, &samples[0], &err));
+    OK(store_checkpoint(writer, run, &err));
+    run_forget_kept(run);
+    OK(run_keep(run, &samples[1], &err));
+    OK(run_keep(run, &samples[2], &err));
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    check_file(test_path("kept.assay"), run);
+    run_free(run);
+}
+
 TEST(appended_samples_stay_while_the_kept_ones_change)
 {
     struct sample samples[130];
