@@ -128,12 +128,12 @@ TEST(an_end_and_the_next_begin_may_share_an_instant)
 {
     struct run *run =
         imported("[" HALF("B", "a", 10) "," HALF("B", "b", 20) "," HALF(
-            "E", "a", 20) "," HALF("E", "b", 20) "," HALF("B", "a",
-                                                          20) "," HALF("E", "a",
+            "E", "a", 20) "," HALF("E", "b", 25) "," HALF("B", "a",
+                                                          25) "," HALF("E", "a",
                                                                        25) "]");
 
-    check_scope(run, "a", 2, 15000, 15000);
-    check_scope(run, "a.b", 1, 0, 0);
+    check_scope(run, "a", 2, 10000, 10000);
+    check_scope(run, "b", 1, 5000, 5000);
     CHECK_INT(run_health_of(run)->unbalanced_ends, 0);
     CHECK_INT(run_health_of(run)->open_at_end, 0);
     run_free(run);
