@@ -15,7 +15,8 @@
 enum {
     first_capacity = 1024, /* events, before the buffer grows */
     least_events = 16,     /* of a buffer, however little memory is allowed */
-    short_block = 12       /* events sorted by insertion before merging */
+    short_block = 12,      /* events sorted by insertion before merging */
+    cached_block = short_block << 9
 };
 
 /* A sorted stretch of the temporary file, and the part of it in memory. */
@@ -127,33 +128,52 @@ static size_t at_most(size_t n, size_t most)
     return n < most ? n : most;
 }
 
-/* Merges blocks of twice the size in each pass, to and fro between the buffer
- * and the scratch. */
+/* Merges sorted blocks of `size` events pairwise until they have `until`, to
+ * and fro between the two arrays: *from has the outcome. */
+static void merge_passes(struct event **from, struct event **into, size_t n,
+                         size_t size, size_t until)
+{
+    for (; size < until; size *= 2) {
+        struct event *swapped = *from;
+
+        for (size_t at = 0; at < n; at += 2 * size) {
+            const struct event *left = *from + at;
+            size_t n_left = at_most(n - at, size);
+
+            merge_blocks(left, n_left, left + n_left,
+                         at_most(n - at - n_left, size), *into + at);
+        }
+        *from = *into;
+        *into = swapped;
+    }
+}
+
+/* Blocks that fit into the processor's cache are finished one by one, and
+ * merged as a whole only then. */
 static enum assay_status event_sort_buffer(struct event_sort *sort,
                                            struct error *err)
 {
     size_t n = sort->n;
-    struct event *swapped;
+    struct event *sorted = NULL, *other = NULL;
 
     if (!sort->scratch)
         sort->scratch = mem_alloc(sort->capacity * sizeof *sort->scratch);
     if (!sort->scratch)
         return error_nomem(err, sort->capacity * sizeof *sort->scratch,
                            "sorting events");
-    for (size_t at = 0; at < n; at += short_block)
-        insertion_sort(sort->events + at, at_most(n - at, short_block));
-    for (size_t size = short_block; size < n; size *= 2) {
-        for (size_t at = 0; at < n; at += 2 * size) {
-            const struct event *left = sort->events + at;
-            size_t n_left = at_most(n - at, size);
+    for (size_t left = n; left > 0;) {
+        size_t at = (left - 1) / cached_block * cached_block;
 
-            merge_blocks(left, n_left, left + n_left,
-                         at_most(n - at - n_left, size), sort->scratch + at);
-        }
-        swapped = sort->events;
-        sort->events = sort->scratch;
-        sort->scratch = swapped;
+        sorted = sort->events + at;
+        other = sort->scratch + at;
+        for (size_t i = 0; i < left - at; i += short_block)
+            insertion_sort(sorted + i, at_most(left - at - i, short_block));
+        merge_passes(&sorted, &other, left - at, short_block, cached_block);
+        left = at;
     }
+    merge_passes(&sorted, &other, n, cached_block, n);
+    sort->events = sorted;
+    sort->scratch = other;
     return ASSAY_OK;
 }
 

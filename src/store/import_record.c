@@ -66,7 +66,7 @@ static enum assay_status append_text(struct json_reader *json,
     if (token != JSON_STRING && token != JSON_NUMBER)
         return ASSAY_OK;
     bytes = json_text(json, &n);
-    if (memchr(bytes, '\0', n))
+    if (token == JSON_STRING && memchr(bytes, '\0', n))
         return record_refuse(json, "a NUL character in a name", err);
     return str_append_n(text, bytes, n) ? record_nomem(err) : ASSAY_OK;
 }
