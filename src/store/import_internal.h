@@ -23,6 +23,7 @@
 enum {
     IMPORT_MAX_LABELS = 200000, /* and as many scopes */
     IMPORT_MAX_LABEL_BYTES = 64 << 20,
+    IMPORT_MAX_CELLS = 250000, /* a kilobyte of statistics each */
     IMPORT_MAX_LANES = 20000,
     IMPORT_MAX_COUNTERS = 1000,
     IMPORT_MAX_STEPS = 1000000,
@@ -68,7 +69,7 @@ struct lane {
     uint32_t scope;  /* what its spans stand under */
 };
 
-enum { LABEL_CACHE = 4096 };
+enum { LABEL_CACHE_BITS = 14 };
 
 struct import_tables {
     struct arena texts;
@@ -81,7 +82,7 @@ struct import_tables {
     size_t n_processes, processes_capacity;
     size_t n_lanes, lanes_capacity;
     uint32_t n_counters;
-    uint32_t label_cache[LABEL_CACHE]; /* label + 1; 0: none */
+    uint32_t label_cache[1 << LABEL_CACHE_BITS]; /* label + 1; 0: none */
 };
 
 /* Each finds or adds, and answers the index. */

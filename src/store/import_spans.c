@@ -10,7 +10,7 @@
  * were cut to whole microseconds. */
 enum { rounding_ns = 1000 };
 
-enum { SCOPE_CACHE = 1 << 14 };
+enum { SCOPE_CACHE_BITS = 14 };
 
 struct open_span {
     int64_t start_ns;
@@ -116,7 +116,8 @@ static enum assay_status nester_scope(struct nester *nester, uint32_t parent,
 {
     uint32_t mixed =
         (parent * UINT32_C(2654435761)) ^ (label * UINT32_C(2246822519));
-    struct scope_entry *entry = &nester->cache[mixed >> 18];
+    struct scope_entry *entry =
+        &nester->cache[mixed >> (32 - SCOPE_CACHE_BITS)];
     enum assay_status st;
 
     if (entry->scope && entry->parent == parent && entry->label == label) {
@@ -153,6 +154,11 @@ static enum assay_status count_sample(struct nester *nester,
     struct import *import = nester->import;
     enum assay_status st = run_count(import->run, sample, err);
 
+    if (!st && run_cell_count(import->run) > IMPORT_MAX_CELLS)
+        st = error_set(err, ASSAY_UNSUPPORTED,
+                       "more than %d pairs of a thread and a place in the call "
+                       "tree: a run does not hold so many",
+                       IMPORT_MAX_CELLS);
     if (st || !keeper_wants(&nester->keeper, sample))
         return st;
     sample->duration_ns = end_ns - import->first_ns - sample->start_ns;
@@ -345,7 +351,7 @@ enum assay_status import_count_spans(struct import *import, struct error *err)
     if (st)
         return st;
     nester.open = mem_array(RUN_MAX_DEPTH, sizeof *nester.open);
-    nester.cache = mem_array(SCOPE_CACHE, sizeof *nester.cache);
+    nester.cache = mem_array(1 << SCOPE_CACHE_BITS, sizeof *nester.cache);
     if (!nester.open || !nester.cache)
         st = error_nomem(err, RUN_MAX_DEPTH * sizeof *nester.open,
                          "nesting spans");

@@ -109,7 +109,7 @@ static uint32_t *label_slot(struct import_tables *tables,
     mixed = (tail ^ (middle << 7 | middle >> 57)) + name->n * 31 +
             category->n * UINT64_C(0x100000001);
     mixed *= UINT64_C(0x9e3779b97f4a7c15);
-    return &tables->label_cache[mixed >> 52];
+    return &tables->label_cache[mixed >> (64 - LABEL_CACHE_BITS)];
 }
 
 static enum assay_status label_add(struct import_tables *tables,

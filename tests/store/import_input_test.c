@@ -225,44 +225,60 @@ TEST(spans_nested_too_deep_are_refused_with_their_thread)
     str_release(&text);
 }
 
-/* A trace with as many names as events, made while it is read. */
-struct name_flood {
-    uint64_t n;
-    char event[64];
-    const char *rest;
+/* A trace that is made while it is read: every name on every thread. */
+struct flood {
+    uint64_t n, n_names, n_threads;
+    char event[96];
+    const char *rest; /* of what was made last */
 };
+
+static void flood_make(struct flood *flood)
+{
+    uint64_t n = flood->n++;
+
+    snprintf(flood->event, sizeof flood->event,
+             "%s{\"ph\":\"X\",\"ts\":1,\"tid\":%" PRIu64 ",\"name\":\"n%" PRIu64
+             "\"}",
+             n ? "," : "[", n / flood->n_names, n % flood->n_names);
+    flood->rest = n < flood->n_names * flood->n_threads ? flood->event : "]";
+}
 
 static enum assay_status read_flood(void *context, char *buffer, size_t size,
                                     size_t *n, struct error *err)
 {
-    struct name_flood *flood = context;
+    struct flood *flood = context;
 
     (void)err;
-    if (!flood->rest || !*flood->rest) {
-        snprintf(flood->event, sizeof flood->event,
-                 "%s{\"ph\":\"X\",\"ts\":1,\"name\":\"n%" PRIu64 "\"}",
-                 flood->n ? "," : "[", flood->n);
-        flood->rest = flood->event;
-        flood->n++;
-    }
+    if (!*flood->rest && flood->n <= flood->n_names * flood->n_threads)
+        flood_make(flood);
     *n = strnlen(flood->rest, size);
     memcpy(buffer, flood->rest, *n);
     flood->rest += *n;
     return ASSAY_OK;
 }
 
-TEST(endless_different_names_end_in_a_clear_refusal)
+static void check_flood(struct flood flood, const char *part)
 {
-    struct name_flood flood = {0};
     struct error err = {0};
     struct run *run;
 
+    flood.rest = "";
     mem_reset_peak();
-    CHECK_INT(import_trace_from((struct json_source){read_flood, &flood}, NULL,
-                                &run, &err),
-              ASSAY_UNSUPPORTED);
-    CHECK_HAS(err.text, "names");
-    CHECK(mem_peak_bytes() < 400u << 20);
+    CHECK_STATUS(import_trace_from((struct json_source){read_flood, &flood},
+                                   NULL, &run, &err),
+                 ASSAY_UNSUPPORTED, &err);
+    CHECK_HAS(err.text, part);
+    CHECK(mem_peak_bytes() < 450u << 20);
+}
+
+TEST(endless_different_names_end_in_a_clear_refusal)
+{
+    check_flood((struct flood){.n_names = 10000000, .n_threads = 1}, "names");
+}
+
+TEST(the_same_names_on_too_many_threads_end_in_a_clear_refusal)
+{
+    check_flood((struct flood){.n_names = 100, .n_threads = 3000}, "pairs");
 }
 
 /* ---- files that are none ---------------------------------------------- */
