@@ -16,7 +16,7 @@
 /* The other scopes count for at most so many times what the scope's own runs
  * say about their variation. */
 static const double most_prior = 4;
-static const double as_one = 3;
+static const double as_one = 5;
 /* Beyond this it is not noise with a memory but a trend. */
 static const double most_correlation = 0.8;
 
@@ -282,7 +282,7 @@ static struct row_test test_of(const struct trial *trial,
 /* Two questions, and the row must pass both: is it too much for n_tested rows
  * that vary independently, and for rows that all vary as one? The second
  * matters with few runs, where the usual variance may be one look at one
- * chance; it gets a third of the risk because the noise of many rows comes on
+ * chance; it gets a fifth of the risk because the noise of many rows comes on
  * top. */
 static void judge(struct compare_row *row, const struct row_test *test,
                   double difference, double n_tested, double alpha)

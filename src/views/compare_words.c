@@ -104,8 +104,7 @@ struct time_unit compare_unit(const struct comparison *comparison)
 const char *compare_time_text(char buffer[UNITS_MAX], struct time_unit unit,
                               double ns)
 {
-    /* units_ms() shows a millionth of what it is given. */
-    return units_ms(buffer, ns / unit.ns * 1e6);
+    return units_number(buffer, ns / unit.ns);
 }
 
 uint64_t side_iterations(const struct compare_side *side)
@@ -244,7 +243,7 @@ enum assay_status compare_gate_words(const struct comparison *comparison,
                                      const struct gate_result *gate,
                                      struct str *text)
 {
-    char change[UNITS_MAX], budget[UNITS_MAX];
+    char change[UNITS_MAX];
     const struct compare_row *row;
     bool is_failed = gate->gate == GATE_FAILED;
     size_t n = is_failed ? gate->n_failed : gate->n_noisy;
@@ -254,11 +253,10 @@ enum assay_status compare_gate_words(const struct comparison *comparison,
     row = compare_row(comparison, gate->row);
     if (str_append(text, is_failed ? "failed: " : "too noisy to decide: ") ||
         compare_row_path(comparison, gate->row, text) ||
-        str_printf(text, " %s %s its budget of %s",
+        str_printf(text, " %s %s its budget of %g %%",
                    isnan(row->ratio) ? "(not tested)"
                                      : compare_change_text(change, row),
-                   is_failed ? "is over" : "may be over",
-                   units_percent(budget, gate->above, 0)))
+                   is_failed ? "is over" : "may be over", 100 * gate->above))
         return ASSAY_NOMEM;
     if (n > 1 && str_printf(text, ", and %zu more", n - 1))
         return ASSAY_NOMEM;

@@ -177,9 +177,9 @@ static enum assay_status put_side(const struct layout *layout,
     struct str words = {0};
     enum assay_status st = compare_side_words(side, &words);
 
+    line_item(&line, str_text(&words));
     if (name)
         line_item(&line, name);
-    line_item(&line, str_text(&words));
     line_end(&line);
     str_release(&words);
     return st;
