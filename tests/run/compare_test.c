@@ -1,0 +1,262 @@
+/* What run/compare.h promises about numbers, causes and the gate. */
+#include "base/mem.h"
+#include "base/random.h"
+#include "run/compare.h"
+#include "run/planned_run.h"
+#include "test.h"
+
+#include <math.h>
+
+TEST(the_ratio_is_found_and_its_interval_holds_it)
+{
+    const struct plan a = {100, 5e6, 3e6, 1e6, 0.02, 1};
+    const struct plan b = {100, 6e6, 3e6, 1e6, 0.02, 2};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&a, 1, &b, 1, runs);
+    const struct compare_row *row = compare_row(c, conv);
+
+    CHECK_NEAR(row->ratio, 1.2, 0.015);
+    CHECK(row->low < 1.2 && row->high > 1.2 && row->low > 1.15);
+    CHECK_NEAR(row->a_ns, 5e6, 5e4);
+    CHECK_NEAR(row->b_ns / row->a_ns, row->ratio, 1e-9);
+    CHECK_NEAR(row->share, 5.0 / 9.0, 0.01);
+    CHECK(row->is_significant && row->p <= 1e-6 && row->p_raw <= row->p);
+    CHECK(!compare_row(c, pool)->is_significant);
+    CHECK_INT(compare_n_tested(c), n_scopes);
+    plan_end(c, runs, 2);
+}
+
+TEST(the_cause_is_the_layer_and_not_what_is_around_it)
+{
+    const struct plan a = {100, 5e6, 3e6, 1e6, 0.02, 3};
+    const struct plan b = {100, 6e6, 3e6, 1e6, 0.02, 4};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&a, 1, &b, 1, runs);
+
+    CHECK(compare_row(c, root)->is_significant);
+    CHECK(compare_row(c, net)->is_significant);
+    CHECK(!compare_row(c, root)->is_cause && !compare_row(c, net)->is_cause);
+    CHECK(compare_row(c, conv)->is_cause);
+    plan_end(c, runs, 2);
+}
+
+TEST(a_parent_that_is_slower_in_itself_too_is_a_cause_as_well)
+{
+    const struct plan a = {100, 5e6, 3e6, 1e6, 0.02, 5};
+    const struct plan b = {100, 6e6, 3e6, 3e6, 0.02, 6};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&a, 1, &b, 1, runs);
+
+    CHECK(compare_row(c, conv)->is_cause && compare_row(c, net)->is_cause);
+    CHECK(!compare_row(c, root)->is_cause);
+    plan_end(c, runs, 2);
+}
+
+TEST(a_parent_whose_parts_cancel_out_is_no_cause)
+{
+    const struct plan a = {100, 5e6, 3e6, 1e6, 0.01, 7};
+    const struct plan b = {100, 6e6, 2e6, 1e6, 0.01, 8};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&a, 1, &b, 1, runs);
+
+    CHECK(compare_row(c, conv)->is_cause && compare_row(c, conv)->ratio > 1);
+    CHECK(compare_row(c, pool)->is_cause && compare_row(c, pool)->ratio < 1);
+    CHECK(!compare_row(c, net)->is_cause && !compare_row(c, root)->is_cause);
+    plan_end(c, runs, 2);
+}
+
+TEST(fewer_than_five_iterations_are_not_tested)
+{
+    const struct plan a = {100, 5e6, 3e6, 1e6, 0.02, 9};
+    const struct plan b = {4, 9e6, 3e6, 1e6, 0.02, 10};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&a, 1, &b, 1, runs);
+    const struct compare_row *row = compare_row(c, conv);
+
+    CHECK_INT(compare_n_tested(c), 0);
+    CHECK(isnan(row->ratio) && isnan(row->p) && isnan(row->low));
+    CHECK(!row->is_significant);
+    CHECK_NEAR(row->b_ns, 9e6, 3e5);
+    plan_end(c, runs, 2);
+}
+
+TEST(constants_that_are_equal_do_not_differ)
+{
+    const struct plan same = {20, 5e6, 3e6, 1e6, 0, 1};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&same, 1, &same, 1, runs);
+
+    for (size_t i = 0; i < n_scopes; i++) {
+        CHECK_NEAR(compare_row(c, i)->p, 1, 0);
+        CHECK_NEAR(compare_row(c, i)->ratio, 1, 0);
+    }
+    plan_end(c, runs, 2);
+}
+
+TEST(constants_differ_by_more_than_a_tick_of_the_clock_or_not_at_all)
+{
+    const struct plan a = {20, 5e6, 5000, 101, 0, 1};
+    const struct plan b = {20, 6e6, 6000, 101, 0, 1};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&a, 1, &b, 1, runs);
+
+    CHECK(compare_row(c, conv)->is_significant);
+    /* 5 and 6 microseconds of a clock that has only whole ones */
+    CHECK(!compare_row(c, pool)->is_significant);
+    plan_end(c, runs, 2);
+}
+
+/* 41 ns half of the time more, half of the time less often 83 ns: a counter
+ * of 24 MHz. */
+TEST(a_coarse_clock_makes_no_differences)
+{
+    size_t n_flagged = 0;
+
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct random random = random_seed(seed);
+        const struct run *sides[2];
+        struct comparison *c;
+
+        for (int side = 0; side < 2; side++) {
+            uint32_t id;
+            struct run *run;
+
+            CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+            CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &id, NULL),
+                      ASSAY_OK);
+            for (uint32_t i = 0; i < 40; i++)
+                plan_count(run, RUN_ROOT, i,
+                           random_unit(&random) < 0.8 ? 41 : 83);
+            CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+            sides[side] = run;
+        }
+        CHECK_INT(compare_new(&(struct compare_side){&sides[0], 1},
+                              &(struct compare_side){&sides[1], 1}, NULL, &c,
+                              NULL),
+                  ASSAY_OK);
+        n_flagged += compare_row(c, 0)->is_significant;
+        plan_end(c, sides, 2);
+    }
+    CHECK_INT(n_flagged, 0);
+}
+
+TEST(durations_of_nothing_are_compared_without_harm)
+{
+    const struct plan a = {20, 0, 3e6, 0, 0.02, 1};
+    const struct plan b = {20, 0, 3e6, 1, 0.02, 2};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&a, 1, &b, 1, runs);
+
+    for (size_t i = 0; i < n_scopes; i++)
+        CHECK(!compare_row(c, i)->is_significant &&
+              isfinite(compare_row(c, i)->ratio));
+    plan_end(c, runs, 2);
+}
+
+/* Each run has a pace of its own: within a run all is steady, so that one run
+ * a side looks different beyond doubt, and three show that it is not. */
+TEST(several_runs_show_what_differs_from_run_to_run)
+{
+    static const double paces[] = {1.00, 1.04, 0.97, 1.03, 0.98, 1.01};
+    const struct run *runs[6];
+    struct plan plans[6];
+    struct comparison *c;
+
+    for (size_t i = 0; i < 6; i++)
+        plans[i] = (struct plan){
+            50, 5e6 * paces[i], 3e6 * paces[i], 1e6 * paces[i], 0.005, 20 + i};
+    c = plan_compare(&plans[0], 1, &plans[1], 1, runs);
+    CHECK(compare_row(c, net)->is_significant);
+    plan_end(c, runs, 2);
+    c = plan_compare(plans, 3, plans + 3, 3, runs);
+    CHECK(!compare_row(c, net)->is_significant);
+    CHECK_NEAR(compare_row(c, net)->a_ns,
+               9e6 * cbrt(paces[0] * paces[1] * paces[2]), 5e4);
+    plan_end(c, runs, 6);
+}
+
+TEST(a_scope_that_other_runs_of_a_side_lack_is_compared_in_those_that_have_it)
+{
+    const struct plan plan = {30, 5e6, 3e6, 1e6, 0.02, 40};
+    const struct run *runs[3] = {plan_run(&plan), NULL, plan_run(&plan)};
+    struct comparison *c;
+    struct run *empty;
+    uint32_t thread;
+
+    CHECK_INT(run_new(&empty, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(empty, "main", THREAD_CPU, &thread, NULL),
+              ASSAY_OK);
+    for (uint32_t i = 0; i < 30; i++)
+        plan_count(empty, RUN_ROOT, i, 9000000);
+    CHECK_INT(run_seal(empty, NULL), ASSAY_OK);
+    runs[1] = empty;
+    CHECK_INT(compare_new(&(struct compare_side){runs, 2},
+                          &(struct compare_side){runs + 2, 1}, NULL, &c, NULL),
+              ASSAY_OK);
+    CHECK_NEAR(compare_row(c, conv)->ratio, 1, 1e-12);
+    CHECK_NEAR(compare_row(c, conv)->a_ns, compare_row(c, conv)->b_ns, 1e-3);
+    plan_end(c, runs, 3);
+}
+
+TEST(senseless_requests_are_refused)
+{
+    const struct plan plan = {5, 5e6, 3e6, 1e6, 0.02, 1};
+    const struct run *run = plan_run(&plan);
+    struct compare_side side = {&run, 1}, none = {&run, 0};
+    struct comparison *c;
+    struct error err = {0};
+
+    CHECK_INT(compare_new(&none, &side, NULL, &c, &err), ASSAY_BAD_USAGE);
+    CHECK(c == NULL);
+    CHECK_HAS(err.text, "at least one run on each side");
+    err = (struct error){0};
+    CHECK_INT(
+        compare_new(&side, &side, &(struct compare_options){1.5}, &c, &err),
+        ASSAY_BAD_USAGE);
+    CHECK_HAS(err.text, "1.5");
+    run_free((struct run *)run);
+}
+
+TEST(a_higher_confidence_makes_wider_intervals)
+{
+    const struct plan plan = {50, 5e6, 3e6, 1e6, 0.02, 1};
+    const struct run *run = plan_run(&plan);
+    struct compare_side side = {&run, 1};
+    struct comparison *c[2];
+
+    CHECK_INT(compare_new(&side, &side, NULL, &c[0], NULL), ASSAY_OK);
+    CHECK_INT(compare_new(&side, &side, &(struct compare_options){0.999}, &c[1],
+                          NULL),
+              ASSAY_OK);
+    CHECK_NEAR(compare_confidence(c[0]), 0.95, 0);
+    CHECK(compare_row(c[1], conv)->high >
+          1.2 * compare_row(c[0], conv)->high - 0.2);
+    compare_free(c[0]);
+    compare_free(c[1]);
+    run_free((struct run *)run);
+}
+
+TEST(comparing_leaks_nothing_whichever_allocation_fails)
+{
+    const struct plan plan = {6, 5e6, 3e6, 1e6, 0.02, 1};
+    const struct run *runs[3] = {plan_run(&plan), plan_run(&plan),
+                                 plan_run(&plan)};
+    struct compare_side a = {runs, 2}, b = {runs + 2, 1};
+    long before = mem_live(), nth = 0;
+    struct comparison *c;
+    enum assay_status st;
+
+    do {
+        struct error err = {0};
+
+        mem_fail_at(nth++);
+        st = compare_new(&a, &b, NULL, &c, &err);
+        mem_fail_at(-1);
+        CHECK(st == ASSAY_OK || (c == NULL && err.text[0]));
+        compare_free(c);
+        CHECK_INT(mem_live(), before);
+    } while (st == ASSAY_NOMEM);
+    CHECK_INT(st, ASSAY_OK);
+    for (size_t i = 0; i < 3; i++)
+        run_free((struct run *)runs[i]);
+}
