@@ -10,6 +10,8 @@
 
 /* The share left out at each end. */
 static const double trim = 0.2;
+/* Logs of equal values differ from their mean by less than this. */
+static const double rounding = 1e-12;
 
 static int compare_values(const void *left, const void *right)
 {
@@ -90,10 +92,10 @@ struct location location_of(const int64_t *sorted, const int64_t *in_order,
         products += i ? away * before : 0;
         before = away;
     }
-    location.variance = squares / (h * (h - 1));
-    if (squares > 0) {
+    if (squares > count * rounding * rounding) {
         double lag1 = products / squares;
 
+        location.variance = squares / (h * (h - 1));
         /* The estimate is too low by about this much (Kendall 1954). */
         location.lag1 = lag1 + (1 + 3 * lag1) / count;
     }

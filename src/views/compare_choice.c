@@ -3,8 +3,6 @@
 
 #include "base/mem.h"
 
-#include <math.h>
-
 enum { MOST_UNCHANGED = 5 };
 
 /* Of what was added or removed, the top says it all. */
@@ -13,8 +11,7 @@ static bool is_different(const struct comparison *comparison,
 {
     if (row->is_significant || row->match == MATCH_RENAMED)
         return true;
-    return row->match != MATCH_BOTH && row->parent != RUN_NONE &&
-           compare_row(comparison, row->parent)->match != row->match;
+    return row->match != MATCH_BOTH && compare_is_top(comparison, row);
 }
 
 static void show_with_parents(const struct comparison *comparison,

@@ -182,6 +182,38 @@ static enum assay_status append_causes(const struct comparison *comparison,
     return st;
 }
 
+bool compare_is_top(const struct comparison *comparison,
+                    const struct compare_row *row)
+{
+    return row->parent == RUN_NONE ||
+           compare_row(comparison, row->parent)->match != row->match;
+}
+
+/* "; 1 scope added, 2 removed" */
+static enum assay_status append_matches(const struct comparison *comparison,
+                                        struct str *text)
+{
+    size_t n[MATCH_RENAMED + 1] = {0};
+    bool is_first = true;
+
+    for (size_t i = 0; i < compare_row_count(comparison); i++) {
+        const struct compare_row *row = compare_row(comparison, i);
+
+        n[row->match] +=
+            row->match == MATCH_RENAMED || compare_is_top(comparison, row);
+    }
+    for (enum match m = MATCH_ADDED; m <= MATCH_RENAMED; m++) {
+        if (n[m] == 0)
+            continue;
+        if (str_printf(text, "%s%zu%s%s %s", is_first ? "; " : ", ", n[m],
+                       is_first ? " scope" : "", is_first ? plural(n[m]) : "",
+                       compare_match_text(m)))
+            return ASSAY_NOMEM;
+        is_first = false;
+    }
+    return ASSAY_OK;
+}
+
 enum assay_status compare_verdict_words(const struct comparison *comparison,
                                         struct str *text)
 {
@@ -200,7 +232,7 @@ enum assay_status compare_verdict_words(const struct comparison *comparison,
                         "over %zu scopes)",
                         100 * compare_confidence(comparison),
                         compare_n_tested(comparison));
-    return st;
+    return st ? st : append_matches(comparison, text);
 }
 
 enum assay_status compare_caution_words(const struct comparison *comparison,

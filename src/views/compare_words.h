@@ -25,6 +25,10 @@ const char *compare_match_text(enum match match);
 /* "passed", "failed", "noisy". */
 const char *compare_gate_word(enum gate gate);
 
+/* Whether nothing above the row was added or removed with it. */
+bool compare_is_top(const struct comparison *comparison,
+                    const struct compare_row *row);
+
 /* The unit of all times: that of the whole. */
 struct time_unit compare_unit(const struct comparison *comparison);
 const char *compare_time_text(char buffer[UNITS_MAX], struct time_unit unit,
@@ -38,7 +42,7 @@ uint64_t side_iterations(const struct compare_side *side);
 enum assay_status compare_side_words(const struct compare_side *side,
                                      struct str *text);
 /* "1 scope is slower by more than noise (95 % confidence over 148 scopes):
- * backbone.layer3 +5.1 % [+4.2, +6.0]" */
+ * backbone.layer3 +5.1 % [+4.2, +6.0]; 2 scopes added, 1 removed" */
 enum assay_status compare_verdict_words(const struct comparison *comparison,
                                         struct str *text);
 /* What the verdict does not cover; nothing where it covers all. */

@@ -1,0 +1,315 @@
+/* What a comparison looks like, byte for byte. The durations are constants, so
+ * that every number below can be worked out by hand. */
+#include "base/sink.h"
+#include "run/compare.h"
+#include "test.h"
+#include "views/views.h"
+
+#include <string.h>
+
+enum { ITERATIONS = 10 };
+
+struct planned {
+    const char *name;
+    int64_t us;
+};
+
+/* One thread, one level below "net", every iteration the same. */
+static struct run *steady_run(const struct planned *scopes, size_t n,
+                              uint32_t n_iterations)
+{
+    uint32_t ids[8], net, thread;
+    struct run *run;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
+    CHECK_INT(run_scope_add(run, RUN_ROOT, "net", "Net", &net, NULL), ASSAY_OK);
+    for (size_t i = 0; i < n; i++)
+        CHECK_INT(run_scope_add(run, net, scopes[i].name, NULL, &ids[i], NULL),
+                  ASSAY_OK);
+    for (uint32_t iteration = 0; iteration < n_iterations; iteration++) {
+        struct sample sample = {.iteration = iteration,
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+        int64_t sum = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            sample.scope = ids[i];
+            sample.duration_ns = sample.self_ns = scopes[i].us * 1000;
+            sum += sample.duration_ns;
+            CHECK_INT(run_count(run, &sample, NULL), ASSAY_OK);
+        }
+        sample.scope = net;
+        sample.duration_ns = sum;
+        sample.self_ns = 0;
+        CHECK_INT(run_count(run, &sample, NULL), ASSAY_OK);
+        sample.scope = RUN_ROOT;
+        CHECK_INT(run_count(run, &sample, NULL), ASSAY_OK);
+    }
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    return run;
+}
+
+static const struct planned before[] = {
+    {"decode", 2000}, {"conv", 5000}, {"old", 1000}, {"pool", 3000}};
+static const struct planned after[] = {
+    {"conv", 6000}, {"new", 1000}, {"pool", 3000}, {"sort|it", 500}};
+
+/* Shows before against after with a budget of 5 %. */
+static void check_view(enum assay_status (*show)(const struct comparison *,
+                                                 const struct compare_view *,
+                                                 struct sink *, struct error *),
+                       uint32_t n_iterations, int width, bool gated,
+                       const char *want)
+{
+    const struct run *runs[] = {steady_run(before, 4, n_iterations),
+                                steady_run(after, 4, n_iterations)};
+    struct compare_view options = {.term = term_plain(width),
+                                   .name_a = "base.assay",
+                                   .name_b = "new.assay"};
+    struct budgets budgets = {0};
+    struct gate_result gate;
+    struct comparison *c;
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+    struct error err = {0};
+
+    CHECK_STATUS(compare_new(&(struct compare_side){&runs[0], 1},
+                             &(struct compare_side){&runs[1], 1}, NULL, &c,
+                             &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(budgets_add(&budgets, NULL, 0.05, &err), ASSAY_OK, &err);
+    CHECK_STATUS(compare_gate(c, &budgets, &gate, &err), ASSAY_OK, &err);
+    options.gate = gated ? &gate : NULL;
+    CHECK_STATUS(show(c, &options, &sink, &err), ASSAY_OK, &err);
+    CHECK_STR(str_text(&text), want);
+    str_release(&text);
+    budgets_release(&budgets);
+    compare_free(c);
+    run_free((struct run *)runs[0]);
+    run_free((struct run *)runs[1]);
+}
+TEST(eighty_columns_show_what_differs_and_the_gate)
+{
+    check_view(
+        view_compare, ITERATIONS, 80, true,
+        "A        1 run, 10 iterations   base.assay\n"
+        "B        1 run, 10 iterations   new.assay\n"
+        "whole    A 11.0 ms   B 10.5 ms   -4.5 % [-4.6, -4.5]   faster\n"
+        "\n"
+        "scope                         A ms     B ms   change      interval %\n"
+        "run                           11.0     10.5   -4.5 %    [-4.6, -4.5]  "
+        "faster\n"
+        "└─ net                        11.0     10.5   -4.5 %    [-4.6, -4.5]  "
+        "faster\n"
+        "   ├─ decode                  2.00        -        -                  "
+        "removed\n"
+        "   ├─ conv                    5.00     6.00    +20 %  [+20.0, +20.0]  "
+        "slower\n"
+        "   ├─ new (was old)           1.00     1.00      0 %    [-0.1, +0.1]  "
+        "renamed\n"
+        "   ├─ pool                    3.00     3.00      0 %      [0.0, 0.0]  "
+        "=\n"
+        "   └─ sort|it                    -    0.500        -                  "
+        "added\n"
+        "\n"
+        "verdict  1 scope is slower by more than noise (95 % confidence over 5 "
+        "scopes):\n"
+        "         net.conv +20 % [+20.0, +20.0]; 1 scope added, 1 removed, 1 "
+        "renamed\n"
+        "note     1 run a side: differences between runs of the same program "
+        "are not\n"
+        "         covered; give several with --a and --b\n"
+        "gate     failed: net.conv +20 % is over its budget of 5 %\n");
+}
+
+TEST(a_wider_screen_has_room_for_p)
+{
+    check_view(
+        view_compare, ITERATIONS, 100, false,
+        "A        1 run, 10 iterations   base.assay\n"
+        "B        1 run, 10 iterations   new.assay\n"
+        "whole    A 11.0 ms   B 10.5 ms   -4.5 % [-4.6, -4.5]   faster\n"
+        "\n"
+        "scope                                     A ms     B ms   change      "
+        "interval %       p\n"
+        "run                                       11.0     10.5   -4.5 %    "
+        "[-4.6, -4.5]  <0.001  faster\n"
+        "└─ net                                    11.0     10.5   -4.5 %    "
+        "[-4.6, -4.5]  <0.001  faster\n"
+        "   ├─ decode                              2.00        -        -      "
+        "                    removed\n"
+        "   ├─ conv                                5.00     6.00    +20 %  "
+        "[+20.0, +20.0]  <0.001  slower\n"
+        "   ├─ new (was old)                       1.00     1.00      0 %    "
+        "[-0.1, +0.1]    1.00  renamed\n"
+        "   ├─ pool                                3.00     3.00      0 %      "
+        "[0.0, 0.0]    1.00  =\n"
+        "   └─ sort|it                                -    0.500        -      "
+        "                    added\n"
+        "\n"
+        "verdict  1 scope is slower by more than noise (95 % confidence over 5 "
+        "scopes): net.conv +20 %\n"
+        "         [+20.0, +20.0]; 1 scope added, 1 removed, 1 renamed\n"
+        "note     1 run a side: differences between runs of the same program "
+        "are not covered; give several\n"
+        "         with --a and --b\n");
+}
+
+TEST(what_could_not_be_tested_is_said)
+{
+    check_view(
+        view_compare, 4, 80, true,
+        "A        1 run, 4 iterations   base.assay\n"
+        "B        1 run, 4 iterations   new.assay\n"
+        "whole    A 11.0 ms   B 10.5 ms   not tested\n"
+        "\n"
+        "scope                         A ms     B ms   change      interval %\n"
+        "run                           11.0     10.5        -                  "
+        "not tested\n"
+        "└─ net                        11.0     10.5        -                  "
+        "not tested\n"
+        "   ├─ decode                  2.00        -        -                  "
+        "removed\n"
+        "   ├─ conv                    5.00     6.00        -                  "
+        "not tested\n"
+        "   ├─ new (was old)           1.00     1.00        -                  "
+        "renamed\n"
+        "   ├─ pool                    3.00     3.00        -                  "
+        "not tested\n"
+        "   └─ sort|it                    -    0.500        -                  "
+        "added\n"
+        "\n"
+        "verdict  nothing could be tested: a scope needs 5 iterations in a run "
+        "of each\n"
+        "         side\n"
+        "note     1 run a side: differences between runs of the same program "
+        "are not\n"
+        "         covered; give several with --a and --b\n"
+        "gate     too noisy to decide: run (not tested) may be over its budget "
+        "of 5 %;\n"
+        "         about 20 iterations a run may tell\n");
+}
+
+TEST(markdown_says_the_same_and_escapes_names)
+{
+    check_view(
+        view_compare_markdown, ITERATIONS, 80, true,
+        "**Verdict:** 1 scope is slower by more than noise (95 % confidence "
+        "over 5 scopes): net.conv +20 % \\[+20.0, +20.0\\]; 1 scope added, 1 "
+        "removed, 1 renamed\n"
+        "\n"
+        "**Gate:** failed: net.conv +20 % is over its budget of 5 %\n"
+        "\n"
+        "**Note:** 1 run a side: differences between runs of the same program "
+        "are not covered; give several with --a and --b\n"
+        "\n"
+        "| scope | A ms | B ms | change | interval % | p | |\n"
+        "|:--|--:|--:|--:|--:|--:|:--|\n"
+        "| run | 11.0 | 10.5 | -4.5 % | [-4.6, -4.5] | <0.001 | faster |\n"
+        "| net | 11.0 | 10.5 | -4.5 % | [-4.6, -4.5] | <0.001 | faster |\n"
+        "| net.decode | 2.00 | - | - |  |  | removed |\n"
+        "| **net.conv** | 5.00 | 6.00 | +20 % | [+20.0, +20.0] | <0.001 | "
+        "slower |\n"
+        "| net.new | 1.00 | 1.00 | 0 % | [-0.1, +0.1] | 1.00 | renamed |\n"
+        "| net.pool | 3.00 | 3.00 | 0 % | [0.0, 0.0] | 1.00 | = |\n"
+        "| net.sort\\|it | - | 0.500 | - |  |  | added |\n"
+        "\n"
+        "A: base.assay, 1 run, 10 iterations; B: new.assay, 1 run, 10 "
+        "iterations.\n");
+}
+
+TEST(json_has_every_row_with_null_for_what_is_not_known)
+{
+    const struct run *runs[] = {steady_run(before, 4, ITERATIONS),
+                                steady_run(after, 4, ITERATIONS)};
+    struct compare_view options = {.term = term_plain(80), .name_a = "a"};
+    struct comparison *c;
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    CHECK_INT(compare_new(&(struct compare_side){&runs[0], 1},
+                          &(struct compare_side){&runs[1], 1}, NULL, &c, NULL),
+              ASSAY_OK);
+    CHECK_INT(view_compare_json(c, &options, &sink, NULL), ASSAY_OK);
+    CHECK_HAS(text.text,
+              "{\n"
+              "  \"a\": {\"name\": \"a\", \"runs\": 1, \"iterations\": 10},\n"
+              "  \"b\": {\"name\": null, \"runs\": 1, \"iterations\": 10},\n"
+              "  \"confidence\": 0.95,\n"
+              "  \"tested\": 5,\n"
+              "  \"verdict\": \"1 scope is slower");
+    CHECK(!strstr(text.text, "\"gate\""));
+    CHECK_HAS(text.text,
+              "    {\"scope\": \"net.decode\", \"class\": \"\", \"parent\": 1, "
+              "\"depth\": 2, \"match\": \"removed\", \"a_ms\": 2, \"b_ms\": "
+              "null, \"a_self_ms\": 2, \"b_self_ms\": null, \"ratio\": null, "
+              "\"low\": null, \"high\": null, \"p\": null, \"p_raw\": null, "
+              "\"share\": 0.181818, \"significant\": false, \"cause\": false, "
+              "\"mark\": \"removed\"},\n");
+    CHECK_HAS(text.text, "{\"scope\": \"net.new\", \"class\": \"\", \"was\": "
+                         "\"old\", \"parent\": 1,");
+    CHECK_HAS(text.text, "\"a_ms\": 5, \"b_ms\": 6, \"a_self_ms\": 5, "
+                         "\"b_self_ms\": 6, \"ratio\": 1.2, \"low\": 1.19");
+    CHECK_HAS(text.text, "\"significant\": true, \"cause\": true, \"mark\": "
+                         "\"slower\"}");
+    str_release(&text);
+    compare_free(c);
+    run_free((struct run *)runs[0]);
+    run_free((struct run *)runs[1]);
+}
+
+/* Eight layers, the later the larger: five are shown, or all. */
+TEST(what_did_not_change_is_hidden_but_for_the_largest)
+{
+    const struct run *run;
+    struct compare_view options = {.term = term_plain(80)};
+    struct planned layers[8];
+    struct comparison *c;
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    for (int i = 0; i < 8; i++)
+        layers[i] = (struct planned){
+            (const char *[]){"l0", "l1", "l2", "l3", "l4", "l5", "l6", "l7"}[i],
+            1000 + i};
+    run = steady_run(layers, 8, ITERATIONS);
+    CHECK_INT(compare_new(&(struct compare_side){&run, 1},
+                          &(struct compare_side){&run, 1}, NULL, &c, NULL),
+              ASSAY_OK);
+    CHECK_INT(view_compare(c, &options, &sink, NULL), ASSAY_OK);
+    CHECK(!strstr(text.text, "l2 ") && strstr(text.text, "l3 "));
+    CHECK_HAS(text.text, "   3 more scopes are hidden (--all)\n");
+    CHECK_HAS(text.text, "verdict  no difference is more than noise (95 % "
+                         "confidence over 10 scopes)\n");
+    str_clear(&text);
+    options.all = true;
+    CHECK_INT(view_compare(c, &options, &sink, NULL), ASSAY_OK);
+    CHECK(strstr(text.text, "l0 ") && !strstr(text.text, "hidden"));
+    str_release(&text);
+    compare_free(c);
+    run_free((struct run *)run);
+}
+
+TEST(names_from_outside_cannot_move_the_cursor)
+{
+    const struct planned evil[] = {{"a\x1b[2Jb\n", 1000}};
+    const struct run *run = steady_run(evil, 1, ITERATIONS);
+    struct compare_view options = {
+        .term = term_plain(80), .name_a = "x\x1b]0;y", .all = true};
+    struct comparison *c;
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    CHECK_INT(compare_new(&(struct compare_side){&run, 1},
+                          &(struct compare_side){&run, 1}, NULL, &c, NULL),
+              ASSAY_OK);
+    CHECK_INT(view_compare(c, &options, &sink, NULL), ASSAY_OK);
+    CHECK_INT(view_compare_markdown(c, &options, &sink, NULL), ASSAY_OK);
+    CHECK_INT(view_compare_json(c, &options, &sink, NULL), ASSAY_OK);
+    CHECK(!strchr(text.text, '\x1b'));
+    CHECK_HAS(text.text, "a?[2Jb?");
+    str_release(&text);
+    compare_free(c);
+    run_free((struct run *)run);
+}
