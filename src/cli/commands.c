@@ -10,6 +10,7 @@
 const struct command *const commands[] = {
     &cmd_show,
     &cmd_trace,
+    &cmd_compare,
     &cmd_import,
     &cmd_help,
     &cmd_version,

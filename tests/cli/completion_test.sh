@@ -29,7 +29,7 @@ check() {
 }
 
 check show sh
-check completion comp
+check compare,completion comp
 check --version --v
 check --depth show --de
 check plain show --tree = pl
@@ -42,6 +42,7 @@ check one.assay show o
 check sub show --tree s
 check sub,trace.json import ''
 check notes.txt show -o no
+check one.assay compare --a o
 check bash completion ''
 check import help im
 check '' show --depth ''

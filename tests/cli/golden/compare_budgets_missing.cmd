@@ -1,0 +1,1 @@
+assay compare a.assay b.assay --budgets missing.toml

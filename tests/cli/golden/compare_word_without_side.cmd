@@ -1,0 +1,1 @@
+assay compare one.assay --a two.assay --b three.assay
