@@ -1,4 +1,4 @@
-/* store/store_writer.c - what goes into a run file, transaction by transaction. */
+/* store/store_writer.c - what goes into a run file, a transaction at a time. */
 #include "store/writer_internal.h"
 
 #include <stdio.h>
