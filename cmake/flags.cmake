@@ -10,12 +10,12 @@ target_include_directories(assay_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
 if(ASSAY_SANITIZE)
-  add_compile_options(-O1 -fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer
+  add_compile_options(-O2 -fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ASSAY_SANITIZE})
 endif()
 if(ASSAY_FUZZ)
-  add_compile_options(-O1 -fsanitize=fuzzer-no-link,address,undefined
+  add_compile_options(-O2 -fsanitize=fuzzer-no-link,address,undefined
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=address,undefined)
 endif()
