@@ -18,7 +18,8 @@ PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
 
-SETUP         = $(if $(ASSAY_SKIP_SETUP),:,scripts/setup.sh)
+SETUP = $(if $(ASSAY_SKIP_SETUP),:,scripts/setup.sh)
+CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
 .PHONY: all demo test bench install asan tsan fuzz format lint clean
 
@@ -38,7 +39,7 @@ test:
 asan:
 	@$(SETUP) build test
 	@scripts/build.sh build-asan -DASSAY_TESTS=ON -DCMAKE_BUILD_TYPE=Debug \
-	    -DASSAY_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang
+	    -DASSAY_SANITIZE=address,undefined $(CLANG)
 	@scripts/run_tests.sh build-asan
 
 tsan:
@@ -50,7 +51,7 @@ tsan:
 fuzz:
 	@$(SETUP) build test
 	@scripts/build.sh build-fuzz -DASSAY_FUZZ=ON -DCMAKE_BUILD_TYPE=Debug \
-	    -DCMAKE_C_COMPILER=clang
+	    $(CLANG)
 	@scripts/run_fuzz.sh build-fuzz $(FUZZ_SECONDS)
 
 bench:
