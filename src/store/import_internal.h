@@ -69,7 +69,7 @@ struct lane {
     uint32_t scope;  /* what its spans stand under */
 };
 
-enum { LABEL_CACHE_BITS = 14 };
+enum { LABEL_CACHE_BITS = 14, LANE_CACHE = 64 };
 
 struct import_tables {
     struct arena texts;
@@ -83,6 +83,7 @@ struct import_tables {
     size_t n_lanes, lanes_capacity;
     uint32_t n_counters;
     uint32_t label_cache[1 << LABEL_CACHE_BITS]; /* label + 1; 0: none */
+    uint32_t lane_cache[LANE_CACHE];             /* lane + 1; 0: none */
 };
 
 /* Each finds or adds, and answers the index. */

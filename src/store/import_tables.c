@@ -234,10 +234,22 @@ static enum assay_status lane_add(struct import_tables *tables,
     return ASSAY_OK;
 }
 
-enum assay_status tables_lane(struct import_tables *tables,
-                              const struct str *pid, const struct str *tid,
-                              enum thread_kind kind, uint32_t *id,
-                              struct error *err)
+static bool lane_is(const struct import_tables *tables, uint32_t id,
+                    const struct str *pid, const struct str *tid,
+                    enum thread_kind kind)
+{
+    const struct lane *lane = &tables->lanes[id];
+
+    return (lane->kind == THREAD_ASYNC) == (kind == THREAD_ASYNC) &&
+           strcmp(lane->tid, str_text(tid)) == 0 &&
+           strcmp(tables->processes[lane->process].pid, str_text(pid)) == 0;
+}
+
+static enum assay_status lane_look_up(struct import_tables *tables,
+                                      const struct str *pid,
+                                      const struct str *tid,
+                                      enum thread_kind kind, uint32_t *id,
+                                      struct error *err)
 {
     uint64_t found;
 
@@ -249,4 +261,23 @@ enum assay_status tables_lane(struct import_tables *tables,
         return lane_add(tables, pid, tid, kind, id, err);
     *id = (uint32_t)found;
     return ASSAY_OK;
+}
+
+enum assay_status tables_lane(struct import_tables *tables,
+                              const struct str *pid, const struct str *tid,
+                              enum thread_kind kind, uint32_t *id,
+                              struct error *err)
+{
+    unsigned char last = tid->n ? (unsigned char)tid->text[tid->n - 1] : 0;
+    uint32_t *slot = &tables->lane_cache[(last + 8 * tid->n) % LANE_CACHE];
+    enum assay_status st;
+
+    if (*slot && lane_is(tables, *slot - 1, pid, tid, kind)) {
+        *id = *slot - 1;
+        return ASSAY_OK;
+    }
+    st = lane_look_up(tables, pid, tid, kind, id, err);
+    if (!st)
+        *slot = *id + 1;
+    return st;
 }
