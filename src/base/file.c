@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,9 +13,10 @@
 struct output {
     struct sink sink;
     FILE *file;
-    bool is_stdout;
     char *path;
-    char *temporary; /* beside path, so that the rename stays on one disk */
+    char *temporary;  /* beside path, so that the rename stays on one disk */
+    bool is_in_place; /* standard output, a device, a pipe: no renaming */
+    bool is_unnamed;  /* the temporary has no name before the commit */
 };
 
 static void output_free(struct output *output)
@@ -34,63 +36,97 @@ static void apply_umask(int fd)
     (void)!fchmod(fd, 0666 & ~mask);
 }
 
+/* A file without a name in the folder of path: a program that is killed leaves
+ * nothing behind. -1 where the file system has no such thing, or where /proc
+ * could not give it a name later. */
+static int open_unnamed(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    char *folder;
+    int fd;
+
+    if (access("/proc/self/fd", X_OK))
+        return -1;
+    folder = slash ? mem_strndup(path, n ? n : 1) : mem_strdup(".");
+    if (!folder)
+        return -1;
+    fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    mem_free(folder);
+    return fd;
+}
+
 static enum assay_status open_beside(struct output *output, struct error *err)
 {
     struct str name = {0};
-    struct stat info;
     int fd;
 
-    if (stat(output->path, &info) == 0 && !S_ISREG(info.st_mode))
-        return error_set(err, ASSAY_IO,
-                         "%s is not a regular file; name another output",
-                         output->path);
     if (str_printf(&name, "%s.tmp-XXXXXX", output->path)) {
         str_release(&name);
         return error_nomem(err, strlen(output->path), "a file name");
     }
     output->temporary = name.text;
-    fd = mkstemp(output->temporary);
-    if (fd < 0) {
-        int why = errno;
-
-        mem_free(output->temporary);
-        output->temporary = NULL;
-        return error_errno(err, why, "cannot write %s", output->path);
-    }
+    fd = open_unnamed(output->path);
+    output->is_unnamed = fd >= 0;
+    if (fd < 0)
+        fd = mkstemp(output->temporary);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot write %s", output->path);
     apply_umask(fd);
     output->file = fdopen(fd, "wb");
     if (!output->file) {
         close(fd);
-        unlink(output->temporary);
+        if (!output->is_unnamed)
+            unlink(output->temporary);
         return error_errno(err, errno, "cannot write %s", output->path);
     }
     return ASSAY_OK;
+}
+
+static enum assay_status open_in_place(struct output *output, struct error *err)
+{
+    output->is_in_place = true;
+    output->file =
+        strcmp(output->path, "-") == 0 ? stdout : fopen(output->path, "wb");
+    if (!output->file)
+        return error_errno(err, errno, "cannot write %s", output->path);
+    return ASSAY_OK;
+}
+
+static enum assay_status open_path(struct output *output, struct error *err)
+{
+    struct stat info;
+
+    if (strcmp(output->path, "-") == 0)
+        return open_in_place(output, err);
+    if (stat(output->path, &info) || S_ISREG(info.st_mode))
+        return open_beside(output, err);
+    if (S_ISDIR(info.st_mode))
+        return error_set(err, ASSAY_IO,
+                         "cannot write %s: it is a folder, name a file in it",
+                         output->path);
+    return open_in_place(output, err);
 }
 
 enum assay_status output_open(const char *path, struct output **out,
                               struct error *err)
 {
     struct output *output = mem_zalloc(sizeof *output);
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
 
     *out = NULL;
     if (!output)
         return error_nomem(err, sizeof *output, "an output file");
     output->path = mem_strdup(path);
-    if (!output->path) {
-        st = error_nomem(err, strlen(path), "a file name");
-    } else if (strcmp(path, "-") == 0) {
-        output->file = stdout;
-        output->is_stdout = true;
-    } else {
-        st = open_beside(output, err);
-    }
+    st = output->path ? open_path(output, err)
+                      : error_nomem(err, strlen(path), "a file name");
     if (st) {
         output_free(output);
         return st;
     }
-    output->sink = sink_to_file(
-        output->file, output->is_stdout ? "standard output" : output->path);
+    output->sink =
+        sink_to_file(output->file,
+                     strcmp(path, "-") == 0 ? "standard output" : output->path);
     *out = output;
     return ASSAY_OK;
 }
@@ -100,29 +136,54 @@ struct sink *output_sink(struct output *output)
     return &output->sink;
 }
 
+/* Gives the unnamed file the name that a temporary one has from the start. */
+static enum assay_status name_file(struct output *output, struct error *err)
+{
+    char descriptor[32];
+    int fd = mkstemp(output->temporary);
+
+    if (fd < 0)
+        return error_errno(err, errno, "cannot write %s", output->path);
+    close(fd);
+    unlink(output->temporary);
+    snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d",
+             fileno(output->file));
+    if (linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary,
+               AT_SYMLINK_FOLLOW))
+        return error_errno(err, errno, "cannot write %s", output->path);
+    output->is_unnamed = false;
+    return ASSAY_OK;
+}
+
 static enum assay_status finish_file(struct output *output, struct error *err)
 {
     enum assay_status st = sink_status(&output->sink, err);
 
     if (!st && fflush(output->file))
         st = error_errno(err, errno, "writing %s", output->sink.name);
-    if (output->is_stdout)
+    if (output->file == stdout)
         return st;
-    if (!st && fsync(fileno(output->file)) && errno != EINVAL)
+    if (!st && !output->is_in_place && fsync(fileno(output->file)))
         st = error_errno(err, errno, "writing %s", output->path);
+    if (!st && output->is_unnamed)
+        st = name_file(output, err);
     if (fclose(output->file) && !st)
         st = error_errno(err, errno, "writing %s", output->path);
-    output->file = NULL;
-    if (!st && rename(output->temporary, output->path))
+    if (!st && !output->is_in_place && rename(output->temporary, output->path))
         st = error_errno(err, errno, "cannot write %s", output->path);
     return st;
+}
+
+static bool has_temporary(const struct output *output)
+{
+    return !output->is_in_place && !output->is_unnamed;
 }
 
 enum assay_status output_commit(struct output *output, struct error *err)
 {
     enum assay_status st = finish_file(output, err);
 
-    if (st && !output->is_stdout)
+    if (st && has_temporary(output))
         unlink(output->temporary);
     output_free(output);
     return st;
@@ -132,10 +193,10 @@ void output_discard(struct output *output)
 {
     if (!output)
         return;
-    if (!output->is_stdout) {
+    if (output->file != stdout)
         fclose(output->file);
+    if (has_temporary(output))
         unlink(output->temporary);
-    }
     output_free(output);
 }
 

@@ -9,8 +9,10 @@
 #include <stdbool.h>
 
 /* An output that appears under its name only when it is complete: it is
- * written beside it and renamed by output_commit(). Opening tells at once
- * whether the place can be written. path "-" is standard output. */
+ * written beside it, without a name where the file system can do that, and
+ * named by output_commit(). Opening tells at once whether the place can be
+ * written. path "-" is standard output; devices and pipes are written as they
+ * are. */
 struct output;
 
 enum assay_status output_open(const char *path, struct output **out,

@@ -220,29 +220,25 @@ static enum assay_status count_into(struct cell *cell, const struct sample *s)
 static enum assay_status check_sample(const struct run *run,
                                       const struct sample *s, struct error *err)
 {
-    int64_t end;
-
     if (s->scope >= run->n_scopes || s->phase >= run->n_phases ||
         s->thread >= run->n_threads)
         return error_set(err, ASSAY_BAD_INPUT,
                          "a sample names a scope, phase or thread that is not "
                          "there (%u, %u, %u)",
                          s->scope, s->phase, s->thread);
-    if (s->duration_ns < 0 ||
-        __builtin_add_overflow(s->start_ns, s->duration_ns, &end))
+    if (s->duration_ns < 0 || s->duration_ns > RUN_MAX_NS ||
+        s->start_ns < -RUN_MAX_NS || s->start_ns > RUN_MAX_NS)
         return error_set(err, ASSAY_BAD_INPUT,
                          "a sample of '%s' has an impossible duration",
                          run->scopes[s->scope].name);
     return ASSAY_OK;
 }
 
-/* Sums over a run must stay in 63 bits: 292 years of nanoseconds. */
 static bool sums_overflow(const struct cell *cell, const struct sample *s)
 {
-    int64_t sum;
-
-    return __builtin_add_overflow(cell->total_ns, s->duration_ns, &sum) ||
-           __builtin_add_overflow(cell->self_ns, s->self_ns, &sum);
+    return cell->total_ns > RUN_MAX_NS - s->duration_ns ||
+           s->self_ns > s->duration_ns || s->self_ns < -RUN_MAX_NS ||
+           cell->self_ns < -RUN_MAX_NS - s->self_ns;
 }
 
 static enum assay_status

@@ -29,6 +29,10 @@ struct run;
 #define RUN_ANY     UINT32_MAX /* every phase, every thread */
 #define RUN_UNKNOWN INT64_MIN  /* bytes that nobody measured */
 
+/* No time, duration or sum of durations is larger, so that no difference of
+ * two and no sum of a start and a duration leaves 64 bits: 73 years. */
+#define RUN_MAX_NS ((int64_t)1 << 61)
+
 enum {
     RUN_ROOT = 0,         /* the scope above all; its samples are iterations */
     RUN_MAX_DEPTH = 4096, /* of the tree; deeper ones are refused */

@@ -42,8 +42,8 @@ static void read_dist(struct rows *rows, int column, struct dist *dist)
     dist->n = (uint64_t)rows_int(rows, column, 0, INT64_MAX);
     dist->mean = rows_real(rows, column + 1);
     dist->m2 = rows_real(rows, column + 2);
-    dist->min = rows_int(rows, column + 3, 0, STORE_MAX_NS);
-    dist->max = rows_int(rows, column + 4, dist->min, STORE_MAX_NS);
+    dist->min = rows_int(rows, column + 3, 0, RUN_MAX_NS);
+    dist->max = rows_int(rows, column + 4, dist->min, RUN_MAX_NS);
     slack = 1 + 1e-6 * (double)dist->max; /* the mean was rounded many times */
     if (!(dist->mean >= (double)dist->min - slack) ||
         !(dist->mean <= (double)dist->max + slack) || !isfinite(dist->m2) ||
@@ -75,8 +75,8 @@ static void read_cell(struct rows *rows, struct cell *cell)
     cell->phase = rows_id(rows, 2, run_phase_count(run));
     cell->thread = rows_id(rows, 3, run_thread_count(run));
     cell->is_outside = rows_int(rows, 4, 0, 1);
-    cell->total_ns = rows_int(rows, 5, 0, STORE_MAX_NS);
-    cell->self_ns = rows_int(rows, 6, -STORE_MAX_NS, STORE_MAX_NS);
+    cell->total_ns = rows_int(rows, 5, 0, RUN_MAX_NS);
+    cell->self_ns = rows_int(rows, 6, -RUN_MAX_NS, RUN_MAX_NS);
     cell->bytes = rows_bytes(rows, 7);
     cell->stride = (uint32_t)rows_int(rows, 8, 1, INT64_C(1) << 31);
     read_dist(rows, 9, &cell->calls);
@@ -150,8 +150,8 @@ static enum assay_status read_points(struct loader *loader, struct cells *cells,
         struct point point = {
             .iteration = rows_id(&rows, 2, RUN_NONE),
             .calls = (uint32_t)rows_int(&rows, 3, 1, UINT32_MAX),
-            .total_ns = rows_int(&rows, 4, 0, STORE_MAX_NS),
-            .self_ns = rows_int(&rows, 5, -STORE_MAX_NS, STORE_MAX_NS),
+            .total_ns = rows_int(&rows, 4, 0, RUN_MAX_NS),
+            .self_ns = rows_int(&rows, 5, -RUN_MAX_NS, RUN_MAX_NS),
         };
         struct cell *cell;
 
@@ -282,7 +282,7 @@ read_values(struct loader *loader, struct counters *counters, struct error *err)
     while (rows_next(&rows)) {
         uint32_t id = rows_id(&rows, 1, counters->n);
         struct counter_point point = {
-            .time_ns = rows_int(&rows, 2, -STORE_MAX_NS, STORE_MAX_NS),
+            .time_ns = rows_int(&rows, 2, -RUN_MAX_NS, RUN_MAX_NS),
             .value = rows_real(&rows, 3),
         };
         struct counter *counter;

@@ -19,10 +19,6 @@ enum {
     STORE_CACHE_KIB = 4096        /* of pages that SQLite may hold */
 };
 
-/* Times in a file are within this of the start, so that no difference of two
- * and no sum of a start and a duration leaves 64 bits. 73 years. */
-#define STORE_MAX_NS ((int64_t)1 << 61)
-
 /* What makes an empty run file of STORE_VERSION. */
 extern const char store_schema[];
 

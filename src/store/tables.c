@@ -19,11 +19,11 @@ static enum assay_status read_meta(struct loader *loader, struct meta *meta,
         int64_t most;
     } known[] = {
         {"complete", &meta->complete, 1},
-        {"duration_ns", &meta->duration_ns, STORE_MAX_NS},
+        {"duration_ns", &meta->duration_ns, RUN_MAX_NS},
         {"iterations", &meta->iterations, INT64_MAX},
         {"peak_bytes", &meta->peak_bytes, INT64_MAX},
         {"peak_scope", &meta->peak_scope, RUN_NONE - 1},
-        {"peak_ns", &meta->peak_ns, STORE_MAX_NS},
+        {"peak_ns", &meta->peak_ns, RUN_MAX_NS},
     };
     struct rows rows = rows_open(loader, "meta", "rowid, key, value", err);
 
@@ -203,8 +203,8 @@ static enum assay_status read_iterations(struct loader *loader,
         struct iteration iteration = {
             .index = rows_id(&rows, 1, RUN_NONE),
             .thread = rows_id(&rows, 2, run_thread_count(run)),
-            .start_ns = rows_int(&rows, 3, -STORE_MAX_NS, STORE_MAX_NS),
-            .duration_ns = rows_int(&rows, 4, 0, STORE_MAX_NS),
+            .start_ns = rows_int(&rows, 3, -RUN_MAX_NS, RUN_MAX_NS),
+            .duration_ns = rows_int(&rows, 4, 0, RUN_MAX_NS),
         };
 
         if (run_iterations_kept(run) == RUN_MAX_POINTS)
@@ -234,9 +234,9 @@ static enum assay_status read_samples(struct loader *loader, struct error *err)
             .phase = rows_id(&rows, 2, n_phases),
             .thread = rows_id(&rows, 3, n_threads),
             .iteration = rows_id_or_none(&rows, 4, RUN_NONE),
-            .start_ns = rows_int(&rows, 5, -STORE_MAX_NS, STORE_MAX_NS),
-            .duration_ns = rows_int(&rows, 6, 0, STORE_MAX_NS),
-            .self_ns = rows_int(&rows, 7, -STORE_MAX_NS, STORE_MAX_NS),
+            .start_ns = rows_int(&rows, 5, -RUN_MAX_NS, RUN_MAX_NS),
+            .duration_ns = rows_int(&rows, 6, 0, RUN_MAX_NS),
+            .self_ns = rows_int(&rows, 7, -RUN_MAX_NS, RUN_MAX_NS),
             .bytes = rows_bytes(&rows, 8),
             .peak_bytes = rows_bytes(&rows, 9),
         };

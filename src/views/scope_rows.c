@@ -135,7 +135,7 @@ static void share_whole(const struct run *run, struct rows *rows)
 {
     struct row *root = &rows->items[0];
 
-    if (!root->is_called && run_duration_ns(run) > 0)
+    if (!run_has_iterations(run) && run_duration_ns(run) > 0)
         root->total_ns = (double)run_duration_ns(run);
     rows->whole_ns = root->total_ns;
     for (size_t i = 0; i < rows->n; i++) {

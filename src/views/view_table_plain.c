@@ -91,7 +91,8 @@ enum assay_status view_table_plain(const struct run *run,
         st = ranking_build(run, &rows, &every, 0, &ranking, err);
     if (st)
         goto done;
-    qsort(ranking.items, ranking.n, sizeof *ranking.items, compare_self);
+    if (options->sort == SORT_SELF)
+        qsort(ranking.items, ranking.n, sizeof *ranking.items, compare_self);
     if (options->all || limit > ranking.n)
         limit = ranking.n;
     for (size_t i = 0; i < limit; i++) {

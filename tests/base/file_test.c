@@ -2,9 +2,11 @@
 #include "base/file.h"
 #include "test.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool exists(const char *path)
@@ -58,7 +60,44 @@ TEST(a_bad_place_is_refused_when_opening)
     CHECK(output == NULL);
     err = (struct error){0};
     CHECK_INT(output_open("/tmp", &output, &err), ASSAY_IO);
-    CHECK_HAS(err.text, "not a regular file");
+    CHECK_STR(err.text, "cannot write /tmp: it is a folder, name a file in it");
+}
+
+TEST(a_device_is_written_as_it_is)
+{
+    struct error err = {0};
+    struct output *output;
+
+    CHECK_STATUS(output_open("/dev/null", &output, &err), ASSAY_OK, &err);
+    sink_puts(output_sink(output), "gone");
+    CHECK_STATUS(output_commit(output, &err), ASSAY_OK, &err);
+    CHECK_STATUS(output_open("/dev/full", &output, &err), ASSAY_OK, &err);
+    sink_puts(output_sink(output), "gone");
+    CHECK_INT(output_commit(output, &err), ASSAY_IO);
+    CHECK_HAS(err.text, "No space left on device");
+    CHECK(exists("/dev/full"));
+}
+
+TEST(a_program_killed_while_writing_leaves_nothing)
+{
+    const char *folder = test_path("killed");
+    char path[600];
+    int status;
+    pid_t child;
+
+    CHECK_INT(mkdir(folder, 0777), 0);
+    snprintf(path, sizeof path, "%s/x.json", folder);
+    child = fork();
+    if (child == 0) {
+        struct output *output;
+
+        if (output_open(path, &output, NULL) == ASSAY_OK)
+            sink_puts(output_sink(output), "half");
+        raise(SIGKILL);
+    }
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    CHECK_INT(rmdir(folder), 0);
 }
 
 TEST(a_full_disk_fails_the_commit_and_leaves_nothing)
