@@ -29,7 +29,7 @@ struct row_test {
     bool is_tested;
     double se; /* of the log of the ratio */
     double df;
-    double side_df; /* of the variation between runs; infinite: not in use */
+    double side_df; /* of the runs within the sides; infinite: one a side */
     double n;       /* iterations of a run, the fewest */
 };
 

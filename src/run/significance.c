@@ -16,7 +16,7 @@
 /* The other scopes count for at most so many times what the scope's own runs
  * say about their variation. */
 static const double most_prior = 4;
-static const double as_one = 5;
+static const double as_one = 3;
 /* Beyond this it is not noise with a memory but a trend. */
 static const double most_correlation = 0.8;
 
@@ -44,7 +44,7 @@ struct usual {
 };
 
 /* What all rows say about how iterations resemble the one before. */
-struct memory {
+struct persistence {
     double usual; /* correlation */
     double whole; /* inflation of the whole: where it wanders, each scope in it
                      may, and in the whole it shows best */
@@ -77,7 +77,7 @@ static double correlation(const struct location *runs, size_t n_runs, double *n)
     return *n > 0 ? fmin(fmax(sum / *n, -1), 1) : 0;
 }
 
-static struct memory memory_of(const struct comparison *c)
+static struct persistence persistence_of(const struct comparison *c)
 {
     size_t n_runs = compare_run_count(c);
     double n, rows = 0, sum = 0;
@@ -90,7 +90,7 @@ static struct memory memory_of(const struct comparison *c)
             rows++;
         }
     }
-    return (struct memory){
+    return (struct persistence){
         .usual = rows > 0 ? sum / rows : 0,
         .whole = inflation(correlation(row_locations(c, 0), n_runs, &n)),
     };
@@ -111,11 +111,12 @@ static double own_inflation(const struct location *runs, size_t n_runs,
 }
 
 static struct side side_of(const struct comparison *c, size_t row, size_t first,
-                           size_t end, const struct memory *memory)
+                           size_t end, const struct persistence *persistence)
 {
     const struct location *runs = row_locations(c, row);
     const struct location *wholes = row_locations(c, 0);
-    double factor = own_inflation(runs, compare_run_count(c), memory->usual);
+    double factor =
+        own_inflation(runs, compare_run_count(c), persistence->usual);
     struct side side = {0};
 
     for (size_t i = first; i < end; i++) {
@@ -129,8 +130,8 @@ static struct side side_of(const struct comparison *c, size_t row, size_t first,
 
         if (!runs[i].n)
             continue;
-        wander =
-            (memory->whole - 1) * fmin(wholes[i].variance, runs[i].variance);
+        wander = (persistence->whole - 1) *
+                 fmin(wholes[i].variance, runs[i].variance);
         variance = runs[i].variance + runs[i].tick +
                    fmax((factor - 1) * runs[i].variance, wander);
         side.within += variance;
@@ -141,11 +142,11 @@ static struct side side_of(const struct comparison *c, size_t row, size_t first,
 }
 
 static struct trial trial_of(const struct comparison *c, size_t row,
-                             const struct memory *memory)
+                             const struct persistence *persistence)
 {
     size_t n_a = c->a.n_runs, n = compare_run_count(c);
-    struct trial trial = {.a = side_of(c, row, 0, n_a, memory),
-                          .b = side_of(c, row, n_a, n, memory)};
+    struct trial trial = {.a = side_of(c, row, 0, n_a, persistence),
+                          .b = side_of(c, row, n_a, n, persistence)};
     double n_runs = trial.a.n + trial.b.n;
 
     if (trial.a.n == 0 || trial.b.n == 0)
@@ -261,11 +262,12 @@ static struct row_test test_of(const struct trial *trial,
     double one_run = trial->within, moderated;
     struct row_test test = {.is_tested = true,
                             .se = sqrt(within),
-                            .df = within_4 > 0 ? within * within / within_4 : 1,
+                            .df = fmax(1, within * within / within_4),
                             .side_df = INFINITY};
 
     if (trial->df <= 0)
         return test;
+    test.side_df = trial->df;
     moderated = (usual->weight * (usual->between + trial->within) +
                  trial->df * trial->between) /
                 (usual->weight + trial->df);
@@ -274,7 +276,6 @@ static struct row_test test_of(const struct trial *trial,
         test.se = sqrt(within + (one_run - trial->within) *
                                     (1 / trial->a.n + 1 / trial->b.n));
         test.df = fmin(test.df, trial->df + usual->weight);
-        test.side_df = trial->df;
     }
     return test;
 }
@@ -282,7 +283,7 @@ static struct row_test test_of(const struct trial *trial,
 /* Two questions, and the row must pass both: is it too much for n_tested rows
  * that vary independently, and for rows that all vary as one? The second
  * matters with few runs, where the usual variance may be one look at one
- * chance; it gets a fifth of the risk because the noise of many rows comes on
+ * chance; it gets a third of the risk because the noise of many rows comes on
  * top. */
 static void judge(struct compare_row *row, const struct row_test *test,
                   double difference, double n_tested, double alpha)
@@ -306,14 +307,14 @@ static void judge(struct compare_row *row, const struct row_test *test,
 enum assay_status significance_test(struct comparison *c, struct error *err)
 {
     struct trial *trials = mem_array(c->n_rows, sizeof *trials);
-    struct memory memory = memory_of(c);
+    struct persistence persistence = persistence_of(c);
     struct usual usual;
 
     if (!trials)
         return error_nomem(err, c->n_rows * sizeof *trials,
                            "the tests of a comparison");
     for (size_t i = 0; i < c->n_rows; i++) {
-        trials[i] = trial_of(c, i, &memory);
+        trials[i] = trial_of(c, i, &persistence);
         c->n_tested += trials[i].a.n > 0;
     }
     usual = usual_of(trials, c->n_rows);

@@ -24,7 +24,7 @@ static const char *percent_number(char buffer[UNITS_MAX], double ratio)
         snprintf(buffer, UNITS_MAX, "%+.*f", fabs(percent) < 99.95 ? 1 : 0,
                  percent);
     else
-        snprintf(buffer, UNITS_MAX, "%+.0e", percent);
+        snprintf(buffer, UNITS_MAX, "+inf"); /* as good as not known */
     return buffer;
 }
 
