@@ -204,6 +204,7 @@ static struct outcome compare_once(const struct world *world,
         const struct compare_row *row = compare_row(comparison, i);
 
         outcome.is_flagged |= row->is_significant;
+        CHECK((row->low > 1 || row->high < 1) == row->is_significant);
         if (!row->is_cause)
             continue;
         str_clear(&path);
