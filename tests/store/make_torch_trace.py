@@ -18,7 +18,8 @@ def detached(events):
     Start and duration are cut to whole microseconds one by one, so a child
     may seem to end after its parent. PyTorch's table then takes it for a
     sibling: its time is missing from the self time of what is above and shows
-    up as the parent's own.
+    up as the parent's own. And of two that lie on the same microseconds either
+    may be taken for the one around the other.
     """
     slack = {}
     for child in events:
@@ -26,6 +27,11 @@ def detached(events):
         around = [event for event in events if event.thread == child.thread
                   and event.time_range.start <= start < event.time_range.end
                   and event is not child]
+        twins = [event for event in around
+                 if (event.time_range.start, event.time_range.end)
+                 == (start, end)]
+        for event in twins:
+            slack[event.key] = slack.get(event.key, 0) + end - start
         if any(event.time_range.end < end for event in around):
             for event in around:
                 slack[event.key] = slack.get(event.key, 0) + end - start

@@ -77,7 +77,10 @@ static size_t check_table(const struct run *run, const char *path)
             print_error("%s differs\n", row.key);
         CHECK_INT(sums.calls, row.sums.calls);
         CHECK_NEAR(sums.total_us, row.sums.total_us, 0.001);
-        CHECK_NEAR(sums.self_us, row.sums.self_us, row.slack_us + 0.001);
+        /* A child that begins in the microsecond in which its parent ends is
+         * one for us and none for PyTorch: two of those in a row of the table
+         * is more than was ever seen. */
+        CHECK_NEAR(sums.self_us, row.sums.self_us, row.slack_us + 2.001);
         n_exact += row.slack_us == 0;
     }
     fclose(table);
