@@ -10,5 +10,8 @@ function(assay_require target module)
   endif()
 endfunction()
 
+assay_require(CAIRO cairo)
+assay_require(JPEG libjpeg)
+assay_require(PNG libpng)
 assay_require(SQLITE sqlite3)
 assay_require(ZLIB zlib)

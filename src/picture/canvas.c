@@ -1,0 +1,323 @@
+/* picture/canvas.c - see canvas.h: boxes and labels, with cairo. */
+#include "picture/canvas_internal.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/utf8.h"
+
+#include <cairo.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct rectangle {
+    double x, y, width, height;
+};
+
+struct label {
+    struct str text;
+    struct rectangle place;
+};
+
+struct canvas {
+    struct picture *picture;
+    struct canvas_scale scale;
+    uint32_t *pixels; /* what cairo draws on: 0x00RRGGBB */
+    cairo_surface_t *surface;
+    cairo_t *cairo;
+    struct label *labels; /* of the targets, in their order */
+    size_t n_labels;
+};
+
+/* ---- the surface ------------------------------------------------------ */
+
+static struct canvas_scale scale_of(const struct picture *picture)
+{
+    int side =
+        picture->width < picture->height ? picture->width : picture->height;
+    struct canvas_scale scale = {.line = (side + 150) / 300,
+                                 .font = side / 36.0};
+
+    if (scale.line < 2)
+        scale.line = 2;
+    if (scale.font < 11)
+        scale.font = 11;
+    return scale;
+}
+
+static void copy_in(struct canvas *canvas)
+{
+    const uint8_t *rgb = canvas->picture->rgb;
+    size_t n = (size_t)canvas->picture->width * (size_t)canvas->picture->height;
+
+    for (size_t i = 0; i < n; i++, rgb += 3)
+        canvas->pixels[i] =
+            (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
+}
+
+static void copy_out(const struct canvas *canvas)
+{
+    uint8_t *rgb = canvas->picture->rgb;
+    size_t n = (size_t)canvas->picture->width * (size_t)canvas->picture->height;
+
+    for (size_t i = 0; i < n; i++, rgb += 3) {
+        rgb[0] = (uint8_t)(canvas->pixels[i] >> 16);
+        rgb[1] = (uint8_t)(canvas->pixels[i] >> 8);
+        rgb[2] = (uint8_t)canvas->pixels[i];
+    }
+}
+
+static enum assay_status check_cairo(const struct canvas *canvas,
+                                     struct error *err)
+{
+    cairo_status_t status = cairo_status(canvas->cairo);
+
+    if (status == CAIRO_STATUS_SUCCESS)
+        return ASSAY_OK;
+    if (status == CAIRO_STATUS_NO_MEMORY)
+        return error_nomem(err, 0, "drawing on a picture");
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "cannot draw on a picture of %dx%d pixels: %s",
+                     canvas->picture->width, canvas->picture->height,
+                     cairo_status_to_string(status));
+}
+
+static enum assay_status canvas_open(struct canvas *canvas, size_t n_targets,
+                                     struct error *err)
+{
+    int width = canvas->picture->width, height = canvas->picture->height;
+    size_t n = (size_t)width * (size_t)height;
+
+    canvas->pixels = mem_array(n, sizeof *canvas->pixels);
+    canvas->labels = mem_array(n_targets, sizeof *canvas->labels);
+    if (!canvas->pixels || !canvas->labels)
+        return error_nomem(err, n * sizeof *canvas->pixels,
+                           "drawing on a picture");
+    copy_in(canvas);
+    canvas->surface = cairo_image_surface_create_for_data(
+        (unsigned char *)canvas->pixels, CAIRO_FORMAT_RGB24, width, height,
+        width * 4);
+    canvas->cairo = cairo_create(canvas->surface);
+    cairo_select_font_face(canvas->cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           CAIRO_FONT_WEIGHT_BOLD);
+    cairo_set_font_size(canvas->cairo, canvas->scale.font);
+    return check_cairo(canvas, err);
+}
+
+static void canvas_close(struct canvas *canvas)
+{
+    if (canvas->cairo)
+        cairo_destroy(canvas->cairo);
+    if (canvas->surface)
+        cairo_surface_destroy(canvas->surface);
+    for (size_t i = 0; i < canvas->n_labels; i++)
+        str_release(&canvas->labels[i].text);
+    mem_free(canvas->labels);
+    mem_free(canvas->pixels);
+}
+
+/* ---- boxes ------------------------------------------------------------ */
+
+static void set_colour(cairo_t *cairo, struct colour colour)
+{
+    cairo_set_source_rgb(cairo, colour.red / 255.0, colour.green / 255.0,
+                         colour.blue / 255.0);
+}
+
+static double clamp(double value, double low, double high)
+{
+    return fmax(low, fmin(value, high));
+}
+
+/* The middle of the box's line, on whole pixels and inside the picture. fmin
+ * and fmax turn what is not a number into a side of it. */
+static struct rectangle box_of(const struct canvas *canvas,
+                               const struct target *target)
+{
+    double half = canvas->scale.line / 2.0;
+    double right = canvas->picture->width, bottom = canvas->picture->height;
+    double x1 = round(clamp(target->x1, 0, right));
+    double y1 = round(clamp(target->y1, 0, bottom));
+    double x2 = round(clamp(target->x2, x1, right));
+    double y2 = round(clamp(target->y2, y1, bottom));
+
+    return (struct rectangle){x1 + half, y1 + half, fmax(x2 - x1 - 2 * half, 0),
+                              fmax(y2 - y1 - 2 * half, 0)};
+}
+
+/* A dark seam on both sides keeps the line apart from what has its colour. */
+static void draw_box(struct canvas *canvas, const struct target *target)
+{
+    static const double seam = 1, seam_alpha = 0.55;
+    struct rectangle box = box_of(canvas, target);
+    cairo_t *cairo = canvas->cairo;
+
+    cairo_rectangle(cairo, box.x, box.y, box.width, box.height);
+    cairo_set_line_join(cairo, CAIRO_LINE_JOIN_MITER);
+    cairo_set_line_width(cairo, canvas->scale.line + 2 * seam);
+    cairo_set_source_rgba(cairo, 0, 0, 0, seam_alpha);
+    cairo_stroke_preserve(cairo);
+    cairo_set_line_width(cairo, canvas->scale.line);
+    set_colour(cairo, canvas_colour(target->class_index));
+    cairo_stroke(cairo);
+}
+
+/* ---- labels ----------------------------------------------------------- */
+
+/* cairo gives up for good on what is not UTF-8. */
+static enum assay_status append_clean(struct str *text, const char *name)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t left = strlen(name); left > 0 && !st;) {
+        size_t n = utf8_length(name, left);
+
+        st = n ? str_append_n(text, name, n) : str_append_char(text, '?');
+        n = n ? n : 1;
+        name += n;
+        left -= n;
+    }
+    return st;
+}
+
+static bool overlap(const struct rectangle *a, const struct rectangle *b)
+{
+    return a->x < b->x + b->width && b->x < a->x + a->width &&
+           a->y < b->y + b->height && b->y < a->y + a->height;
+}
+
+static bool is_free(const struct canvas *canvas, const struct rectangle *place)
+{
+    for (size_t i = 0; i < canvas->n_labels; i++) {
+        if (overlap(place, &canvas->labels[i].place))
+            return false;
+    }
+    return true;
+}
+
+/* Above the box, inside it at its top or at its bottom, or below it: the first
+ * that is on the picture and free. */
+static struct rectangle place_label(const struct canvas *canvas,
+                                    const struct rectangle *box, double width,
+                                    double height)
+{
+    double half = canvas->scale.line / 2.0;
+    double top = box->y - half, bottom = box->y + box->height + half;
+    double most_x = fmax(canvas->picture->width - width, 0);
+    double most_y = fmax(canvas->picture->height - height, 0);
+    const double ys[] = {top - height, top, bottom - height, bottom};
+    struct rectangle place = {clamp(box->x - half, 0, most_x), 0, width,
+                              height};
+
+    for (size_t i = 0; i < sizeof ys / sizeof ys[0]; i++) {
+        place.y = ys[i];
+        if (place.y >= 0 && place.y <= most_y && is_free(canvas, &place))
+            return place;
+    }
+    place.y = clamp(ys[0], 0, most_y);
+    return place;
+}
+
+/* Black on light colours and white on dark ones (ITU-R BT.601's weights). */
+static bool is_light(struct colour colour)
+{
+    return colour.red * 299 + colour.green * 587 + colour.blue * 114 >
+           128 * 1000;
+}
+
+static enum assay_status
+write_label(struct str *text, const struct target *target, struct error *err)
+{
+    enum assay_status st = append_clean(text, target->name);
+
+    if (!st)
+        st = str_printf(text, " %.2f", (double)target->score);
+    return st ? error_nomem(err, strlen(target->name), "a label") : ASSAY_OK;
+}
+
+static enum assay_status
+add_label(struct canvas *canvas, const struct target *target, struct error *err)
+{
+    struct rectangle box = box_of(canvas, target);
+    struct label label = {0};
+    cairo_text_extents_t extents;
+    cairo_font_extents_t font;
+    enum assay_status st = write_label(&label.text, target, err);
+
+    if (st) {
+        str_release(&label.text);
+        return st;
+    }
+    cairo_text_extents(canvas->cairo, label.text.text, &extents);
+    cairo_font_extents(canvas->cairo, &font);
+    label.place = place_label(canvas, &box,
+                              ceil(extents.x_advance + canvas->scale.font / 2),
+                              ceil(font.ascent + font.descent));
+    canvas->labels[canvas->n_labels++] = label;
+    return ASSAY_OK;
+}
+
+static void draw_label(struct canvas *canvas, const struct label *label,
+                       struct colour colour)
+{
+    const struct rectangle *place = &label->place;
+    double ink = is_light(colour) ? 0 : 1;
+    cairo_font_extents_t font;
+
+    cairo_font_extents(canvas->cairo, &font);
+    cairo_rectangle(canvas->cairo, place->x, place->y, place->width,
+                    place->height);
+    set_colour(canvas->cairo, colour);
+    cairo_fill(canvas->cairo);
+    cairo_move_to(canvas->cairo, place->x + canvas->scale.font / 4,
+                  place->y + font.ascent);
+    cairo_set_source_rgb(canvas->cairo, ink, ink, ink);
+    cairo_show_text(canvas->cairo, label->text.text);
+}
+
+/* ---- all together ----------------------------------------------------- */
+
+static enum assay_status draw_boxes(struct canvas *canvas,
+                                    const struct target *targets, size_t n,
+                                    struct error *err)
+{
+    enum assay_status st = canvas_open(canvas, n, err);
+
+    if (st)
+        return st;
+    /* The surest chooses its place first and is drawn last. */
+    for (size_t i = 0; i < n && !st; i++)
+        st = add_label(canvas, &targets[i], err);
+    if (st)
+        return st;
+    for (size_t i = n; i-- > 0;)
+        draw_box(canvas, &targets[i]);
+    for (size_t i = n; i-- > 0;)
+        draw_label(canvas, &canvas->labels[i],
+                   canvas_colour(targets[i].class_index));
+    cairo_surface_flush(canvas->surface);
+    st = check_cairo(canvas, err);
+    if (!st)
+        copy_out(canvas);
+    return st;
+}
+
+enum assay_status canvas_draw_targets(struct picture *picture,
+                                      const struct target *targets, size_t n,
+                                      struct error *err)
+{
+    struct canvas canvas = {.picture = picture, .scale = scale_of(picture)};
+    enum assay_status st;
+
+    if (n == 0)
+        return ASSAY_OK;
+    for (size_t i = n; i-- > 0;) {
+        if (targets[i].mask)
+            canvas_draw_mask(picture, targets[i].mask,
+                             canvas_colour(targets[i].class_index),
+                             &canvas.scale);
+    }
+    st = draw_boxes(&canvas, targets, n, err);
+    canvas_close(&canvas);
+    return st;
+}

@@ -1,0 +1,34 @@
+/* picture/canvas.h - drawing what was found onto a photograph.
+ *
+ * Stands on base.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PICTURE_CANVAS_H
+#define PICTURE_CANVAS_H
+
+#include "picture/picture.h"
+
+/* One object on a photograph. */
+struct target {
+    float x1, y1, x2, y2; /* its box, in pixels from the top left */
+    int class_index;      /* gives the colour; not negative */
+    const char *name;     /* the class, for the label; UTF-8 */
+    float score;          /* 0 to 1, for the label */
+    const uint8_t *mask;  /* a byte a pixel of the photograph, not 0 where the
+                           * object is; NULL: it has none */
+};
+
+/* Draws masks, boxes and labels in place. Lines and letters grow with the
+ * picture. Targets come with the surest first: it is drawn on top. On failure
+ * the picture may have its masks already. */
+enum assay_status canvas_draw_targets(struct picture *picture,
+                                      const struct target *targets, size_t n,
+                                      struct error *err);
+
+/* The colour of a class: those of the first hundred can be told apart. */
+struct colour {
+    uint8_t red, green, blue;
+};
+struct colour canvas_colour(int class_index);
+
+#endif

@@ -1,0 +1,218 @@
+/* picture/photos.c - see photos.h. */
+#include "picture/photos.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "picture/picture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char drawn_ending[] = "_targets.jpg";
+
+void photos_release(struct photos *photos)
+{
+    mem_free(photos->paths);
+    arena_release(&photos->arena);
+    *photos = (struct photos){0};
+}
+
+/* path inside folder, which may be "" and ends with its slash. */
+static enum assay_status append(struct photos *photos, const char *folder,
+                                size_t n_folder, const char *path,
+                                size_t n_path, struct error *err)
+{
+    size_t bytes = n_folder + n_path + 1;
+    char *text = arena_alloc(&photos->arena, bytes);
+    void *moved;
+
+    if (!text)
+        return error_nomem(err, bytes, "the name of a photograph");
+    memcpy(text, folder, n_folder);
+    memcpy(text + n_folder, path, n_path);
+    text[bytes - 1] = '\0';
+    moved = vec_reserve(photos->paths, &photos->capacity, photos->n + 1,
+                        sizeof *photos->paths);
+    if (!moved)
+        return error_nomem(err, (photos->n + 1) * sizeof *photos->paths,
+                           "the list of photographs");
+    photos->paths = moved;
+    photos->paths[photos->n++] = text;
+    return ASSAY_OK;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), n_ending = strlen(ending);
+
+    return n >= n_ending && strcasecmp(text + n - n_ending, ending) == 0;
+}
+
+/* ---- folders ---------------------------------------------------------- */
+
+/* Formats that we refuse count too: the user is told about them then. */
+static bool holds_image(int folder_fd, const char *name)
+{
+    int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char start[16];
+    ssize_t n;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, start, sizeof start);
+    close(fd);
+    return n > 0 && picture_kind(start, (size_t)n) != NULL;
+}
+
+static bool is_photograph(int folder_fd, const char *name)
+{
+    struct stat info;
+
+    if (name[0] == '.' || ends_with(name, drawn_ending) ||
+        fstatat(folder_fd, name, &info, 0) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    return ends_with(name, ".jpg") || ends_with(name, ".jpeg") ||
+           ends_with(name, ".png") || holds_image(folder_fd, name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static enum assay_status add_entries(struct photos *photos, DIR *folder,
+                                     const struct str *prefix,
+                                     struct error *err)
+{
+    const struct dirent *entry;
+    enum assay_status st = ASSAY_OK;
+
+    errno = 0;
+    while (!st && (entry = readdir(folder)) != NULL) {
+        if (is_photograph(dirfd(folder), entry->d_name))
+            st = append(photos, prefix->text, prefix->n, entry->d_name,
+                        strlen(entry->d_name), err);
+        errno = 0;
+    }
+    if (!st && errno)
+        st = error_errno(err, errno, "reading the folder %s", prefix->text);
+    return st;
+}
+
+static enum assay_status add_folder(struct photos *photos, const char *path,
+                                    struct error *err)
+{
+    size_t before = photos->n;
+    struct str prefix = {0};
+    enum assay_status st;
+    DIR *folder = opendir(path);
+
+    if (!folder)
+        return error_errno(err, errno, "cannot read the folder %s", path);
+    st = str_printf(&prefix, "%s%s", path, ends_with(path, "/") ? "" : "/");
+    if (st)
+        st = error_nomem(err, strlen(path), "the name of a folder");
+    else
+        st = add_entries(photos, folder, &prefix, err);
+    closedir(folder);
+    str_release(&prefix);
+    if (!st && photos->n == before)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "no photographs in the folder %s; looked for JPEG and "
+                       "PNG files, not in folders inside it",
+                       path);
+    if (!st)
+        qsort(photos->paths + before, photos->n - before, sizeof *photos->paths,
+              by_name);
+    return st;
+}
+
+/* ---- lists ------------------------------------------------------------ */
+
+static enum assay_status add_lines(struct photos *photos, const char *list,
+                                   const char *text, struct error *err)
+{
+    const char *slash = strrchr(list, '/');
+    size_t n_folder = slash ? (size_t)(slash - list) + 1 : 0;
+    enum assay_status st = ASSAY_OK;
+
+    while (!st && *text) {
+        size_t n = strcspn(text, "\n"), n_path = n;
+
+        while (n_path > 0 && strchr(" \t\r", text[n_path - 1]))
+            n_path--;
+        if (n_path > 0 && text[0] != '#')
+            st = append(photos, list, text[0] == '/' ? 0 : n_folder, text,
+                        n_path, err);
+        text += n + (text[n] == '\n');
+    }
+    return st;
+}
+
+static enum assay_status add_list(struct photos *photos, const char *path,
+                                  struct error *err)
+{
+    enum { max_list_bytes = 64 << 20 };
+    size_t before = photos->n;
+    struct str text = {0};
+    enum assay_status st = file_read(path, max_list_bytes, &text, err);
+
+    if (st)
+        return st;
+    if (strlen(text.text) != text.n)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s is not a text; a list of photographs has one path "
+                       "a line",
+                       path);
+    else
+        st = add_lines(photos, path, text.text, err);
+    str_release(&text);
+    if (!st && photos->n == before)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "no photographs in the list %s; it should have one path "
+                       "a line",
+                       path);
+    return st;
+}
+
+/* ---- arguments -------------------------------------------------------- */
+
+enum assay_status photos_add(struct photos *photos, const char *argument,
+                             struct error *err)
+{
+    size_t before = photos->n;
+    struct stat info;
+    enum assay_status st;
+
+    if (stat(argument, &info))
+        return error_errno(err, errno, "cannot read %s", argument);
+    if (S_ISDIR(info.st_mode))
+        st = add_folder(photos, argument, err);
+    else if (ends_with(argument, ".txt"))
+        st = add_list(photos, argument, err);
+    else
+        st = append(photos, "", 0, argument, strlen(argument), err);
+    if (st)
+        photos->n = before;
+    return st;
+}
+
+enum assay_status photos_drawn_name(const char *path, struct str *out,
+                                    struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+
+    if (str_printf(out, "%.*s%s", (int)n, name, drawn_ending))
+        return error_nomem(err, n, "the name of a drawn photograph");
+    return ASSAY_OK;
+}
