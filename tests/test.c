@@ -135,6 +135,14 @@ const char *__asan_default_options(void)
     return "allocator_may_return_null=1";
 }
 
+/* fontconfig keeps what it knows in pointers that LeakSanitizer does not see
+ * as such. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfontconfig";
+}
+
 int main(int argc, char **argv)
 {
     size_t kept = 0;

@@ -35,23 +35,21 @@ static enum assay_status explain_reading(j_common_ptr info,
                                          const struct jpeg_call *call)
 {
     const struct picture_source *source = call->source;
+    const struct jpeg_decompress_struct *in = (j_decompress_ptr)info;
     char message[JMSG_LENGTH_MAX];
+    enum assay_status st = ASSAY_OK;
 
-    switch (info->err->msg_code) {
-    case JERR_EMPTY_IMAGE: {
-        j_decompress_ptr in = (j_decompress_ptr)info;
-
-        return picture_check_size(source, in->image_width, in->image_height,
-                                  call->err);
-    }
-    case JERR_OUT_OF_MEMORY:
+    if (info->err->msg_code == JERR_OUT_OF_MEMORY)
         return error_nomem(call->err, source->n, "decoding a JPEG image");
-    default:
-        info->err->format_message(info, message);
-        return error_set(call->err, ASSAY_BAD_INPUT,
-                         "%s cannot be decoded as JPEG: %s", source->name,
-                         message);
-    }
+    /* "Empty" may also mean that it has no channels. */
+    if (info->err->msg_code == JERR_EMPTY_IMAGE)
+        st = picture_check_size(source, in->image_width, in->image_height,
+                                call->err);
+    if (st)
+        return st;
+    info->err->format_message(info, message);
+    return error_set(call->err, ASSAY_BAD_INPUT,
+                     "%s cannot be decoded as JPEG: %s", source->name, message);
 }
 
 static enum assay_status explain_writing(j_common_ptr info,
