@@ -131,7 +131,7 @@ struct import {
 
 /* Reads the trace: fills the tables, the sorts and the counts. */
 enum assay_status import_read_events(struct import *import,
-                                     struct json_reader *reader,
+                                     struct json_reader *json,
                                      struct error *err);
 
 /* A span is known from begin to end: sorts it in. */

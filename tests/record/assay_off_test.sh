@@ -32,6 +32,7 @@ int main(void)
 END
 
 compile() {
+    # shellcheck disable=SC2086 # options
     "$1" -std=c17 -Wall -Wextra -Werror $3 -I"$2/include" \
         -c "$folder/uses_all.c" -o "$folder/uses_all.o"
     nm "$folder/uses_all.o" | grep -c ' U assay_' || true
