@@ -132,7 +132,7 @@ const char *test_shared(const char *name)
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "allocator_may_return_null=1";
+    return "allocator_may_return_null=1:print_suppressions=0";
 }
 
 /* fontconfig keeps what it knows in pointers that LeakSanitizer does not see

@@ -39,7 +39,7 @@ enum { ORIENTATION_UPRIGHT = 1 };
 
 /* Looks it up in an EXIF block, which begins with its TIFF header. Upright
  * where there is none or the block is damaged. */
-int orientation_find(const uint8_t *exif, size_t n);
+int orientation_find(const uint8_t *bytes, size_t n);
 
 /* Turns the picture upright. On failure it is as before. */
 enum assay_status orientation_apply(struct picture *picture, int orientation,
