@@ -8,7 +8,9 @@ it is, its path in FOLDER/N.path and FOLDER/N.path.ppm. Exits with 77 where
 there is no Pillow.
 """
 import pathlib
+import struct
 import sys
+import zlib
 
 try:
     from PIL import Image, ImageOps
@@ -31,6 +33,21 @@ def exif(orientation):
     return tags.tobytes()
 
 
+def write_png_16(path, width, height):
+    """16-bit RGB, which Pillow only reads; the lower bytes matter."""
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data +
+                struct.pack(">I", zlib.crc32(kind + data)))
+
+    rows = b"".join(
+        b"\0" + b"".join(struct.pack(">H", (y * 4099 + x * 257 + 200) % 65536)
+                         for x in range(width * 3)) for y in range(height))
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" +
+        chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0)) +
+        chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
 def write_cases(folder):
     rgb = scene(61, 43)
     alpha = Image.linear_gradient("L").resize(rgb.size)
@@ -43,7 +60,7 @@ def write_cases(folder):
     rgb.save(folder / "progressive.jpg", progressive=True)
     rgb.convert("L").save(folder / "grey.jpg")
     rgb.convert("L").save(folder / "grey_progressive.jpg", progressive=True)
-    rgb.convert("CMYK").save(folder / "cmyk.jpg")
+    Image.merge("CMYK", (*rgb.split(), alpha)).save(folder / "cmyk.jpg")
     for orientation in range(1, 9):
         rgb.save(folder / f"turned_{orientation}.jpg", exif=exif(orientation))
     rgb.save(folder / "turned_6.png", exif=exif(6)[6:])
@@ -54,6 +71,7 @@ def write_cases(folder):
         image.save(folder / f"{name}.png")
     palette.save(folder / "palette_transparent.png", transparency=3)
     rgb.quantize(3).save(folder / "palette_2_bits.png", bits=2)
+    write_png_16(folder / "rgb_16.png", 23, 19)
     scene(1, 1).save(folder / "one_pixel.png")
     scene(1, 1).save(folder / "one_pixel.jpg")
 

@@ -176,12 +176,14 @@ TEST(every_colour_space_of_jpeg_becomes_rgb)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct str file = plain_jpeg(cases[i].in, cases[i].stored,
                                      cases[i].colour, cases[i].n_channels);
+        long before = mem_live();
         struct picture picture;
         struct error err;
 
         CHECK_STATUS(decode(&file, &picture, &err), ASSAY_OK, &err);
         check_colour(&picture, 7, 9, cases[i].want);
         picture_release(&picture);
+        CHECK_INT(mem_live(), before);
         str_release(&file);
     }
 }
