@@ -264,6 +264,30 @@ static enum assay_status merge_counters(struct run *into,
     return st;
 }
 
+/* Where the two disagree about who does the work of whom, `into` is right. */
+static enum assay_status merge_work(struct run *into, const struct run *from,
+                                    const struct translation *translation,
+                                    struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (uint32_t i = 0; !st && i < from->n_scopes; i++) {
+        const struct scope_work *known = run_work(from, i);
+        uint32_t scope = translation->scopes[i];
+        struct scope_work work;
+
+        if (!known || run_work(into, scope))
+            continue;
+        work = *known;
+        if (work.done_by != RUN_NONE)
+            work.done_by = translation->scopes[work.done_by];
+        if (!work_can_be_done_by(into, scope, work.done_by))
+            work.done_by = RUN_NONE;
+        st = run_work_set(into, scope, &work, err);
+    }
+    return st;
+}
+
 static void merge_health(struct run *into, const struct run *from,
                          const struct translation *translation)
 {
@@ -335,6 +359,8 @@ static enum assay_status merge_all(struct run *into, const struct run *from,
         st = merge_kept(into, from, translation, err);
     if (!st)
         st = merge_counters(into, from, translation->shift_ns, err);
+    if (!st)
+        st = merge_work(into, from, translation, err);
     return st;
 }
 

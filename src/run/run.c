@@ -48,6 +48,7 @@ void run_free(struct run *run)
     mem_free(run->iterations);
     mem_free(run->counters);
     mem_free(run->facts);
+    mem_free(run->works);
     map_release(&run->scope_ids);
     map_release(&run->fact_ids);
     arena_release(&run->text);

@@ -2,8 +2,8 @@
  *
  * A tree of scopes; for each scope, phase and thread the statistics of its
  * durations; every sample in full for a handful of iterations; counters; facts
- * about the machine and the settings. Made by the recorder, by loading a file,
- * or by importing a trace; read by every view.
+ * about the machine and the settings; the arithmetic of each scope. Made by the
+ * recorder, by loading a file, or by importing a trace; read by every view.
  *
  * A run stays small: its size depends on the number of scopes, not on how long
  * it lasted.
@@ -325,6 +325,33 @@ size_t run_fact_count(const struct run *run);
 void run_fact_at(const struct run *run, size_t i, const char **key,
                  const char **value);
 
+/* ---- arithmetic ------------------------------------------------------- */
+
+/* What a scope itself has to do in one iteration, without the scopes below it;
+ * NaN where it is not known. macs counts the multiply-adds of convolutions and
+ * products as the direct algorithm has them, flops the arithmetic beside. */
+struct scope_work {
+    double macs, flops;
+    double read_bytes, write_bytes;
+    double parameters;
+    uint32_t done_by; /* the scope that it was fused into, or RUN_NONE */
+};
+
+/* Work of which nothing is known: where to start from. */
+struct scope_work scope_work_unknown(void);
+
+/* Setting it again replaces it. Refuses scopes that are not there, values that
+ * are negative or infinite, and a done_by that is itself done by another: it
+ * names the one that really does the work, so that nothing goes in circles. */
+enum assay_status run_work_set(struct run *run, uint32_t scope,
+                               const struct scope_work *work,
+                               struct error *err);
+/* NULL where none was set; borrowed until the next is set. */
+const struct scope_work *run_work(const struct run *run, uint32_t scope);
+bool run_has_work(const struct run *run);
+
+/* ---- health and memory ------------------------------------------------ */
+
 /* What went wrong while observing; all zero in a good run. */
 struct run_health {
     uint64_t lost_spans;      /* could not be kept */
@@ -369,7 +396,7 @@ enum assay_status run_subset(const struct run *run,
                              struct error *err);
 
 /* Adds another run's iterations behind this one's: same scopes meet, new ones
- * are added. Facts of `into` win. */
+ * are added. Facts and work of `into` win. */
 enum assay_status run_merge(struct run *into, const struct run *from,
                             struct error *err);
 

@@ -12,6 +12,8 @@
 struct scope_links {
     uint32_t last_child;
     uint32_t first_cell, last_cell;
+    uint32_t work;    /* an index, RUN_NONE: nothing is known */
+    uint32_t n_doing; /* scopes that are done by this one */
 };
 
 /* From the packed key of a cell to its index: open addressing. */
@@ -59,6 +61,9 @@ struct run {
     size_t n_facts, facts_capacity;
     struct map fact_ids;
 
+    struct scope_work *works;
+    size_t n_works, works_capacity;
+
     struct run_health health;
     struct run_memory memory;
     int64_t duration_ns;
@@ -80,6 +85,10 @@ enum assay_status iteration_keep(struct run *run,
 
 /* The cells of a scope: first with RUN_NONE, RUN_NONE at the end. */
 uint32_t cell_next_of(const struct run *run, uint32_t scope, uint32_t cell);
+
+/* Whether run_work_set() would take done_by for the scope. */
+bool work_can_be_done_by(const struct run *run, uint32_t scope,
+                         uint32_t done_by);
 
 void samples_sort(const struct run *run, struct sample *samples, size_t n);
 

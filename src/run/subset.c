@@ -30,6 +30,20 @@ static enum assay_status copy_names(struct run *to, const struct run *from,
     return st;
 }
 
+static enum assay_status copy_work(struct run *to, const struct run *from,
+                                   struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (uint32_t i = 0; !st && i < from->n_scopes; i++) {
+        const struct scope_work *work = run_work(from, i);
+
+        if (work)
+            st = run_work_set(to, i, work, err);
+    }
+    return st;
+}
+
 static enum assay_status copy_counters(struct run *to, const struct run *from,
                                        struct error *err)
 {
@@ -222,6 +236,8 @@ enum assay_status run_subset(const struct run *run,
         st = run_new(&part, err);
     if (!st)
         st = copy_names(part, run, err);
+    if (!st)
+        st = copy_work(part, run, err);
     if (!st)
         st = copy_counters(part, run, err);
     if (!st)

@@ -166,6 +166,69 @@ static enum assay_status write_threads(struct store_writer *writer,
     return st;
 }
 
+/* ---- work -------------------------------------------------------------- */
+
+static uint64_t hash_work(const struct run *run)
+{
+    uint64_t hash = 0;
+
+    for (uint32_t i = 0; i < run_scope_count(run); i++) {
+        const struct scope_work *work = run_work(run, i);
+
+        if (work) {
+            const double values[] = {i,
+                                     work->macs,
+                                     work->flops,
+                                     work->read_bytes,
+                                     work->write_bytes,
+                                     work->parameters,
+                                     work->done_by};
+
+            hash = hash * 31 + map_hash(values, sizeof values);
+        }
+    }
+    return hash;
+}
+
+static enum assay_status put_work(struct store_writer *writer, uint32_t scope,
+                                  const struct scope_work *work,
+                                  struct error *err)
+{
+    struct row row;
+    enum assay_status st = writer_put(writer, PUT_WORK, &row, err);
+
+    if (st)
+        return st;
+    row_int(&row, scope);
+    row_real(&row, work->macs);
+    row_real(&row, work->flops);
+    row_real(&row, work->read_bytes);
+    row_real(&row, work->write_bytes);
+    row_real(&row, work->parameters);
+    row_id(&row, work->done_by);
+    return row_write(&row, &writer->db, err);
+}
+
+/* It is set once as a rule; where a hash says that it changed, all of it is
+ * written over what is there. */
+static enum assay_status write_work(struct store_writer *writer,
+                                    const struct run *run, struct error *err)
+{
+    uint64_t hash = hash_work(run);
+    enum assay_status st = ASSAY_OK;
+
+    if (hash == writer->work_hash)
+        return ASSAY_OK;
+    for (uint32_t i = 0; !st && i < run_scope_count(run); i++) {
+        const struct scope_work *work = run_work(run, i);
+
+        if (work)
+            st = put_work(writer, i, work, err);
+    }
+    writer->work_hash = hash;
+    return st;
+}
+
 /* ---- iterations ------------------------------------------------------- */
 
 /* Where writing goes on: thinning leaves another one, or none, at the place
@@ -262,6 +325,8 @@ enum assay_status checkpoint_write(struct store_writer *writer,
         st = write_phases(writer, run, err);
     if (!st)
         st = write_threads(writer, run, err);
+    if (!st)
+        st = write_work(writer, run, err);
     if (!st)
         st = write_iterations(writer, run, err);
     if (!st)

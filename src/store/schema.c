@@ -1,8 +1,8 @@
 /* store/schema.c - the tables of a run file; docs/run-file.md explains them.
  *
- * Version 1 had no peak_bytes, no counters and no memory peak in meta. Who
- * changes a table raises STORE_VERSION and teaches tables.c what the older
- * files lack. */
+ * Version 1 had no peak_bytes, no counters and no memory peak in meta; version
+ * 2 had no work. Who changes a table raises STORE_VERSION and teaches tables.c
+ * what the older files lack. */
 #include "store/store_internal.h"
 
 const char store_schema[] =
@@ -41,6 +41,8 @@ const char store_schema[] =
     " last REAL, stride INTEGER NOT NULL);"
     "CREATE TABLE counter_point(counter INTEGER NOT NULL,"
     " time_ns INTEGER NOT NULL, value REAL);"
+    "CREATE TABLE work(scope INTEGER PRIMARY KEY, macs REAL, flops REAL,"
+    " read_bytes REAL, write_bytes REAL, parameters REAL, done_by INTEGER);"
 
     "CREATE VIEW scope_time AS SELECT scope.path, scope.class,"
     " phase.name AS phase, stat.outside, sum(stat.calls) AS calls,"
@@ -68,4 +70,9 @@ const char store_schema[] =
     " sample.self_ns / 1e6 AS self_ms, sample.bytes, sample.peak_bytes"
     " FROM sample JOIN scope ON scope.id = sample.scope"
     " JOIN phase ON phase.id = sample.phase"
-    " JOIN thread ON thread.id = sample.thread;";
+    " JOIN thread ON thread.id = sample.thread;"
+    "CREATE VIEW scope_work AS SELECT scope.path, scope.class,"
+    " work.macs / 1e9 AS gmacs, work.flops / 1e9 AS gflop,"
+    " work.read_bytes, work.write_bytes, work.parameters,"
+    " doer.path AS done_by FROM work JOIN scope ON scope.id = work.scope"
+    " LEFT JOIN scope AS doer ON doer.id = work.done_by;";

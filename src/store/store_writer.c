@@ -74,7 +74,7 @@ static void roll_back(struct store_writer *writer)
     writer->n_scopes = writer->n_phases = 0;
     writer->n_iterations = writer->n_kept = 0;
     writer->n_cells = writer->n_counters = 0;
-    writer->kept_hash = 0;
+    writer->kept_hash = writer->work_hash = 0;
 }
 
 static enum assay_status clear_tables(struct store_writer *writer,
@@ -83,7 +83,8 @@ static enum assay_status clear_tables(struct store_writer *writer,
     static const char clear[] =
         "DELETE FROM fact; DELETE FROM scope; DELETE FROM phase;"
         "DELETE FROM thread; DELETE FROM iteration; DELETE FROM stat;"
-        "DELETE FROM point; DELETE FROM counter; DELETE FROM counter_point;";
+        "DELETE FROM point; DELETE FROM counter; DELETE FROM counter_point;"
+        "DELETE FROM work;";
     enum assay_status st = db_execute(&writer->db, clear, err);
 
     return st ? st : writer_cut(writer, CUT_SAMPLES, writer->n_appended, err);

@@ -190,6 +190,33 @@ static enum assay_status read_threads(struct loader *loader, struct error *err)
     return rows_close(&rows);
 }
 
+/* ---- work -------------------------------------------------------------- */
+
+static enum assay_status read_work(struct loader *loader, struct error *err)
+{
+    struct rows rows = rows_open(loader, "work",
+                                 "scope, macs, flops, read_bytes, write_bytes,"
+                                 " parameters, done_by",
+                                 err);
+    size_t n_scopes = run_scope_count(loader->run);
+
+    while (rows_next(&rows)) {
+        uint32_t scope = rows_id(&rows, 0, n_scopes);
+        struct scope_work work = {
+            .macs = rows_real(&rows, 1),
+            .flops = rows_real(&rows, 2),
+            .read_bytes = rows_real(&rows, 3),
+            .write_bytes = rows_real(&rows, 4),
+            .parameters = rows_real(&rows, 5),
+            .done_by = rows_id_or_none(&rows, 6, n_scopes),
+        };
+
+        if (!rows.status)
+            rows_take(&rows, run_work_set(loader->run, scope, &work, err));
+    }
+    return rows_close(&rows);
+}
+
 /* ---- iterations and samples ------------------------------------------- */
 
 static enum assay_status read_iterations(struct loader *loader,
@@ -271,5 +298,7 @@ enum assay_status tables_read(struct loader *loader, struct error *err)
         st = read_samples(loader, err);
     if (!st && loader->version >= 2)
         st = counters_read(loader, err);
+    if (!st && loader->version >= 3)
+        st = read_work(loader, err);
     return st ? st : apply_meta(loader, &meta, err);
 }

@@ -22,6 +22,7 @@
                 " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")        \
     X(PUT_COUNTER, "INSERT OR REPLACE INTO counter"                            \
                    " VALUES(?,?,?,?,?,?,?,?,?)")                               \
+    X(PUT_WORK, "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?)")           \
     X(PUT_COUNTER_POINT, "INSERT INTO counter_point VALUES(?,?,?)")            \
     X(CUT_ITERATIONS, "DELETE FROM iteration WHERE i >= ?")                    \
     X(CUT_POINTS, "DELETE FROM point WHERE stat = ?")                          \
@@ -75,7 +76,7 @@ struct store_writer {
 
     size_t n_scopes, n_phases, n_iterations, n_kept;
     uint32_t last_iteration;
-    uint64_t kept_hash;
+    uint64_t kept_hash, work_hash;
     struct written *cells;
     size_t n_cells, cells_capacity;
     struct written *counters;

@@ -67,6 +67,25 @@ static inline void count_iterations(struct run *run, uint32_t first, uint32_t n)
     }
 }
 
+/* All is known about scope 1, something about 2, which 3 was fused into. */
+static inline void set_work(struct run *run)
+{
+    struct scope_work whole = {.macs = 1.5e9,
+                               .flops = 0,
+                               .read_bytes = 1e6,
+                               .write_bytes = 2e6,
+                               .parameters = 25557032,
+                               .done_by = RUN_NONE};
+    struct scope_work part = scope_work_unknown(), fused = part;
+    struct error err = {0};
+
+    part.macs = 0.1;
+    fused.done_by = 2;
+    OK(run_work_set(run, 3, &fused, &err));
+    OK(run_work_set(run, 2, &part, &err));
+    OK(run_work_set(run, 1, &whole, &err));
+}
+
 /* A bit of everything that a run can hold; not sealed. */
 static inline struct run *rich_run(uint32_t n_iterations)
 {
@@ -81,6 +100,7 @@ static inline struct run *rich_run(uint32_t n_iterations)
     OK(run_count(run, &outside, &err));
     OK(run_keep(run, &outside, &err));
     count_iterations(run, 0, n_iterations);
+    set_work(run);
     OK(run_fact_set(run, "machine.cpu", "A CPU 'with' quotes", &err));
     OK(run_fact_set(run, "settings.empty", "", &err));
     *run_health(run) = (struct run_health){.lost_spans = 1,
@@ -168,6 +188,28 @@ static inline void check_same_counter(const struct counter *a,
     }
 }
 
+static inline bool is_same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static inline void check_same_work(const struct run *a, const struct run *b)
+{
+    for (uint32_t i = 0; i < run_scope_count(a); i++) {
+        const struct scope_work *one = run_work(a, i), *other = run_work(b, i);
+
+        CHECK_INT(one != NULL, other != NULL);
+        if (!one)
+            continue;
+        CHECK(is_same(one->macs, other->macs));
+        CHECK(is_same(one->flops, other->flops));
+        CHECK(is_same(one->read_bytes, other->read_bytes));
+        CHECK(is_same(one->write_bytes, other->write_bytes));
+        CHECK(is_same(one->parameters, other->parameters));
+        CHECK_INT(one->done_by, other->done_by);
+    }
+}
+
 static inline void check_same_names(const struct run *a, const struct run *b)
 {
     CHECK_INT(run_scope_count(a), run_scope_count(b));
@@ -228,6 +270,7 @@ static inline void check_same_totals(const struct run *a, const struct run *b)
 static inline void check_same_run(const struct run *a, const struct run *b)
 {
     check_same_names(a, b);
+    check_same_work(a, b);
     check_same_totals(a, b);
     CHECK_INT(run_cell_count(a), run_cell_count(b));
     for (size_t i = 0; i < run_cell_count(a); i++)

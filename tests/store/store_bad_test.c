@@ -184,9 +184,9 @@ TEST(a_newer_file_is_refused_with_both_versions)
     const char *path = test_path("newer.assay");
 
     save_good(path);
-    execute(path, "PRAGMA user_version = 3");
+    execute(path, "PRAGMA user_version = 4");
     check_refused(path, ASSAY_UNSUPPORTED,
-                  "newer Assay (format 3, this one reads up to 2); update");
+                  "newer Assay (format 4, this one reads up to 3); update");
 }
 
 /* Written down as the first version was: never to be changed with the code. */
@@ -257,6 +257,58 @@ TEST(a_file_of_the_first_version_is_read)
     CHECK_INT(run_kept(run, 1)->iteration, RUN_NONE);
     CHECK_INT(run_kept(run, 1)->peak_bytes, RUN_UNKNOWN);
     run_free(run);
+}
+
+/* What the second version added, written down as it was then. */
+static const char version_2[] =
+    "PRAGMA user_version = 2;"
+    "ALTER TABLE stat ADD COLUMN peak_bytes INTEGER;"
+    "ALTER TABLE sample ADD COLUMN peak_bytes INTEGER;"
+    "CREATE TABLE counter(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+    " unit TEXT NOT NULL, n INTEGER NOT NULL, mean REAL, min REAL, max REAL,"
+    " last REAL, stride INTEGER NOT NULL);"
+    "CREATE TABLE counter_point(counter INTEGER NOT NULL,"
+    " time_ns INTEGER NOT NULL, value REAL);"
+    "UPDATE stat SET peak_bytes = 4096;"
+    "INSERT INTO meta VALUES('peak_bytes', 8192), ('peak_scope', 1),"
+    " ('peak_ns', 12);"
+    "INSERT INTO counter VALUES(0, 'queue', 'items', 1, 3, 3, 3, 3, 1);"
+    "INSERT INTO counter_point VALUES(0, 5, 3);";
+
+TEST(a_file_of_the_second_version_is_read)
+{
+    struct error err = {0};
+    struct run *run;
+
+    execute(test_path("second.assay"), version_1);
+    execute(test_path("second.assay"), version_2);
+    OK(store_load(test_path("second.assay"), &run, &err));
+    CHECK_INT(run_iteration_count(run), 2);
+    CHECK_INT(run_cell(run, 0)->peak_bytes, 4096);
+    CHECK_INT(run_memory_of(run)->peak_scope, 1);
+    CHECK_INT(run_counters(run), 1);
+    CHECK(run_counter(run, 0)->points[0].value == 3);
+    CHECK(!run_has_work(run));
+    CHECK(run_work(run, 1) == NULL);
+    run_free(run);
+}
+
+/* Only a file that says it is of the third version has work to be believed. */
+TEST(a_table_that_its_version_does_not_have_is_passed_over)
+{
+    struct error err = {0};
+    struct run *run;
+
+    execute(test_path("odd.assay"), version_1);
+    execute(test_path("odd.assay"), version_2);
+    execute(test_path("odd.assay"),
+            "CREATE TABLE work(scope INTEGER PRIMARY KEY, macs);"
+            "INSERT INTO work VALUES(1, 5)");
+    OK(store_load(test_path("odd.assay"), &run, &err));
+    CHECK(!run_has_work(run));
+    run_free(run);
+    execute(test_path("odd.assay"), "PRAGMA user_version = 3");
+    check_refused(test_path("odd.assay"), ASSAY_BAD_INPUT, "damaged");
 }
 
 TEST(an_old_file_without_its_tables_is_refused)
@@ -339,6 +391,34 @@ TEST(statistics_that_contradict_themselves_are_refused)
                    "more points than iterations");
     check_tampered("INSERT INTO counter_point VALUES(1, 0, 0)",
                    "more points than values");
+}
+
+TEST(work_that_cannot_be_is_refused)
+{
+    check_tampered("INSERT INTO work(scope) VALUES(99)", "scope cannot be 99");
+    check_tampered("INSERT INTO work(scope) VALUES(-1)", "scope cannot be -1");
+    check_tampered("UPDATE work SET macs = -1 WHERE scope = 2",
+                   "table work, row 2");
+    check_tampered("UPDATE work SET flops = -1e300", "flops");
+    check_tampered("UPDATE work SET read_bytes = 9e999", "read_bytes");
+    check_tampered("UPDATE work SET write_bytes = -9e999", "write_bytes");
+    check_tampered("UPDATE work SET parameters = 'nan'", "not a number");
+    check_tampered("UPDATE work SET macs = x'7ff8000000000000'",
+                   "not a number");
+    check_tampered("DROP VIEW scope_work; DROP TABLE work", "no table work");
+}
+
+TEST(work_that_is_done_by_nobody_or_in_circles_is_refused)
+{
+    check_tampered("UPDATE work SET done_by = 99", "done_by cannot be 99");
+    check_tampered("UPDATE work SET done_by = -1", "done_by cannot be -1");
+    check_tampered("UPDATE work SET done_by = 4294967295", "done_by");
+    check_tampered("UPDATE work SET done_by = 1.5", "not a whole number");
+    check_tampered("UPDATE work SET done_by = scope WHERE scope = 1",
+                   "really does the work");
+    check_tampered("UPDATE work SET done_by = 3 WHERE scope = 2",
+                   "really does the work");
+    check_tampered("UPDATE work SET done_by = scope % 3 + 1", "really does");
 }
 
 TEST(sketches_that_are_none_are_refused)

@@ -171,6 +171,26 @@ TEST(many_checkpoints_leave_the_same_file_as_one)
     run_free(run);
 }
 
+TEST(work_that_was_set_again_is_written_again)
+{
+    struct run *run = rich_run(3);
+    struct store_writer *writer;
+    struct error err = {0};
+    struct scope_work work = scope_work_unknown();
+
+    OK(store_open(test_path("work.assay"), &writer, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(run_work_set(run, 3, &work, &err));
+    OK(store_checkpoint(writer, run, &err));
+    work.parameters = 64;
+    OK(run_work_set(run, 3, &work, &err));
+    OK(run_work_set(run, RUN_ROOT, &work, &err));
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    check_file(test_path("work.assay"), run);
+    run_free(run);
+}
+
 /* As many are remembered after thinning as were written before it. */
 TEST(iterations_thinned_between_two_checkpoints_are_written_again)
 {

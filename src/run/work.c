@@ -1,0 +1,125 @@
+/* run/work.c - what the scopes of a run have to do, in arithmetic. */
+#include "run/run_internal.h"
+
+#include "base/vec.h"
+
+#include <math.h>
+
+struct scope_work scope_work_unknown(void)
+{
+    return (struct scope_work){.macs = NAN,
+                               .flops = NAN,
+                               .read_bytes = NAN,
+                               .write_bytes = NAN,
+                               .parameters = NAN,
+                               .done_by = RUN_NONE};
+}
+
+const struct scope_work *run_work(const struct run *run, uint32_t scope)
+{
+    uint32_t work = run->links[scope].work;
+
+    return work == RUN_NONE ? NULL : &run->works[work];
+}
+
+bool run_has_work(const struct run *run)
+{
+    return run->n_works > 0;
+}
+
+static bool is_fused(const struct run *run, uint32_t scope)
+{
+    const struct scope_work *work = run_work(run, scope);
+
+    return work && work->done_by != RUN_NONE;
+}
+
+bool work_can_be_done_by(const struct run *run, uint32_t scope,
+                         uint32_t done_by)
+{
+    return done_by == RUN_NONE ||
+           (done_by < run->n_scopes && done_by != scope &&
+            run->links[scope].n_doing == 0 && !is_fused(run, done_by));
+}
+
+static enum assay_status check_values(const struct scope_work *work,
+                                      const char *name, struct error *err)
+{
+    const struct {
+        const char *what;
+        double value;
+    } values[] = {
+        {"macs", work->macs},
+        {"flops", work->flops},
+        {"read_bytes", work->read_bytes},
+        {"write_bytes", work->write_bytes},
+        {"parameters", work->parameters},
+    };
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        if (values[i].value < 0 || isinf(values[i].value))
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "the work of '%s' cannot have %g %s", name,
+                             values[i].value, values[i].what);
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status check_work(const struct run *run, uint32_t scope,
+                                    const struct scope_work *work,
+                                    struct error *err)
+{
+    const char *name;
+
+    if (scope >= run->n_scopes)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "work is for a scope that is not there (%u)", scope);
+    name = run->scopes[scope].name;
+    if (work->done_by != RUN_NONE && work->done_by >= run->n_scopes)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "'%s' is done by a scope that is not there (%u)", name,
+                         work->done_by);
+    if (!work_can_be_done_by(run, scope, work->done_by))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "'%s' cannot be done by '%s': name the scope that "
+                         "really does the work",
+                         name, run->scopes[work->done_by].name);
+    return check_values(work, name, err);
+}
+
+/* The place for the work of a scope, which may have some already. */
+static struct scope_work *work_place(struct run *run, uint32_t scope)
+{
+    struct scope_links *links = &run->links[scope];
+    struct scope_work *moved;
+
+    if (links->work != RUN_NONE)
+        return &run->works[links->work];
+    moved = vec_reserve(run->works, &run->works_capacity, run->n_works + 1,
+                        sizeof *run->works);
+    if (!moved)
+        return NULL;
+    run->works = moved;
+    links->work = (uint32_t)run->n_works;
+    moved[run->n_works] = scope_work_unknown();
+    return &moved[run->n_works++];
+}
+
+enum assay_status run_work_set(struct run *run, uint32_t scope,
+                               const struct scope_work *work, struct error *err)
+{
+    enum assay_status st = check_work(run, scope, work, err);
+    struct scope_work *place;
+
+    if (st)
+        return st;
+    place = work_place(run, scope);
+    if (!place)
+        return error_nomem(err, sizeof *work, "the work of a scope");
+    if (place->done_by != RUN_NONE)
+        run->links[place->done_by].n_doing--;
+    if (work->done_by != RUN_NONE)
+        run->links[work->done_by].n_doing++;
+    *place = *work;
+    return ASSAY_OK;
+}
