@@ -17,6 +17,8 @@ struct backend_options {
     bool is_plain;            /* as a framework's eager mode: no tuning */
     double tuning_seconds;    /* for choosing kernels by measuring; 0: 2 s */
     const char *choices_path; /* where choices are remembered; NULL: nowhere */
+    const char *algorithm;    /* of convolutions, where it can be: "direct",
+                                 "winograd"; NULL: the fastest */
 };
 
 /* What a backend's own state begins with. */
@@ -62,5 +64,11 @@ struct backend_class {
 
 /* Needs the op's own kernels only; says no to everything. */
 extern const struct backend_class backend_portable;
+
+/* oneDNN, where it was found: link assay_backends. */
+extern const struct backend_class backend_dnnl;
+
+/* The fastest one of this build. */
+const struct backend_class *backend_best(void);
 
 #endif

@@ -213,6 +213,21 @@ static void release_unneeded(struct engine *engine, uint32_t value)
         tensor_release(&engine->values[value]);
 }
 
+/* Which inputs the node is the last to read. */
+static uint64_t find_dying(const struct engine *engine, const struct node *node)
+{
+    uint64_t dying = 0;
+
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        uint32_t value = node->inputs[i];
+
+        if (value != GRAPH_NONE && engine->values[value].buffer &&
+            engine->left[value] == 1 && !engine->is_kept[value])
+            dying |= UINT64_C(1) << i;
+    }
+    return dying;
+}
+
 static void name_node(const struct engine *engine, const struct node *node,
                       struct error *err)
 {
@@ -235,6 +250,7 @@ static enum assay_status run_node(struct engine *engine, size_t at,
 
     for (size_t i = 0; i < node->n_inputs; i++)
         inputs[i] = value_tensor(engine, node->inputs[i]);
+    engine->context.dying = find_dying(engine, node);
     if (backend->class->can_run(backend, node))
         st = backend->class->forward(backend, &engine->context, node, at,
                                      inputs, outputs, err);

@@ -23,7 +23,15 @@ struct cost {
 struct op_context {
     struct pool *pool;
     int n_threads;
+    uint64_t dying; /* bit i: nobody needs input i after this node */
 };
+
+/* Whether a kernel may write its output over an input; the buffer must have
+ * no other reference either. */
+static inline bool op_input_dies(const struct op_context *context, size_t input)
+{
+    return context->dying >> input & 1;
+}
 
 struct op_class {
     const char *name; /* "Conv2d": unique in the list of ops */

@@ -1,7 +1,6 @@
-/* ops/resize_nearest.c - a map stretched to the size of another, each value
- * taken from the nearest one before it, as PyTorch's interpolate does.
- *
- * Inputs: x [n,c,h,w], a map whose height and width are taken. */
+/* ops/resize_nearest.c - see resize_nearest.h. */
+#include "ops/resize_nearest.h"
+
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -23,8 +22,7 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* floor(i * from / to) in single precision, the way PyTorch rounds it. */
-static int64_t source(int64_t i, int64_t from, int64_t to)
+int64_t resize_nearest_source(int64_t i, int64_t from, int64_t to)
 {
     int64_t at = (int64_t)((float)i * ((float)from / (float)to));
 
@@ -43,10 +41,11 @@ static enum assay_status forward(const struct op_context *context,
     (void)context, (void)node, (void)err;
     for (int64_t c = 0; c < x[0] * x[1]; c++) {
         for (int64_t i = 0; i < y[2]; i++) {
-            const float *row = from + source(i, x[2], y[2]) * x[3];
+            const float *row =
+                from + resize_nearest_source(i, x[2], y[2]) * x[3];
 
             for (int64_t j = 0; j < y[3]; j++)
-                *to++ = row[source(j, x[3], y[3])];
+                *to++ = row[resize_nearest_source(j, x[3], y[3])];
         }
         from += x[2] * x[3];
     }

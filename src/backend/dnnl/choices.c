@@ -1,0 +1,250 @@
+/* backend/dnnl/choices.c - the kernels that were fastest, remembered in a text
+ * file.
+ *
+ * The first line says what the file is. Every other one is
+ *
+ *     MACHINE <tab> SHAPE <tab> KERNEL MS <tab> KERNEL MS ...
+ *
+ * with the chosen kernel first; MACHINE is processor, threads and oneDNN's
+ * version, so that one file serves several. A file that is anything else is
+ * not looked at and is replaced. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "base/file.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char head[] = "assay kernel choices 1";
+
+enum { max_file_bytes = 4 << 20, machine_text = 160 };
+
+struct choices {
+    const char *path; /* NULL: nothing is read or written */
+    struct arena memory;
+    char machine[machine_text];
+    struct map index; /* "MACHINE <tab> SHAPE" to its place below */
+    struct choice {
+        const char *key;
+        struct candidates candidates;
+    } * items;
+    size_t n, capacity;
+    bool is_changed;
+};
+
+/* The processor's name as Linux tells it. */
+static void read_processor(char *text, size_t size)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    snprintf(text, size, "unknown processor");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *value = strchr(line, ':');
+
+        if (strncmp(line, "model name", 10) == 0 && value) {
+            value += 1 + strspn(value + 1, " ");
+            snprintf(text, size, "%.*s", (int)strcspn(value, "\t\n"), value);
+            break;
+        }
+    }
+    if (file)
+        fclose(file);
+}
+
+static void write_machine(struct choices *choices, int n_threads)
+{
+    const dnnl_version_t *version = dnnl_version();
+    char processor[128];
+
+    read_processor(processor, sizeof processor);
+    snprintf(choices->machine, sizeof choices->machine,
+             "%s, %d threads, oneDNN %d.%d.%d", processor, n_threads,
+             version->major, version->minor, version->patch);
+}
+
+static enum assay_status put(struct choices *choices, const char *key,
+                             size_t length, const struct candidates *candidates)
+{
+    struct choice *moved;
+    char *kept;
+    uint64_t at;
+
+    if (map_find(&choices->index, key, length, &at)) {
+        choices->items[at].candidates = *candidates;
+        return ASSAY_OK;
+    }
+    moved = vec_reserve(choices->items, &choices->capacity, choices->n + 1,
+                        sizeof *moved);
+    if (!moved)
+        return ASSAY_NOMEM;
+    choices->items = moved;
+    kept = arena_strndup(&choices->memory, key, length);
+    if (!kept || map_put(&choices->index, key, length, choices->n))
+        return ASSAY_NOMEM;
+    choices->items[choices->n++] =
+        (struct choice){.key = kept, .candidates = *candidates};
+    return ASSAY_OK;
+}
+
+/* "direct jit:avx512_core 1.25"; false where it is something else. */
+static bool parse_candidate(const char *text, size_t length,
+                            struct candidate *out)
+{
+    size_t name = length;
+    char *end;
+
+    while (name > 0 && text[name - 1] != ' ')
+        name--;
+    if (name < 2 || name > sizeof out->name)
+        return false;
+    memcpy(out->name, text, name - 1);
+    out->name[name - 1] = '\0';
+    out->ms = strtod(text + name, &end);
+    return end == text + length && out->ms >= 0;
+}
+
+/* The candidates behind the key; its length, or 0 for a bad line. */
+static size_t parse_line(const char *line, size_t length,
+                         struct candidates *out)
+{
+    const char *tab = memchr(line, '\t', length);
+    size_t key, at;
+
+    tab = tab ? memchr(tab + 1, '\t', (size_t)(line + length - tab - 1)) : NULL;
+    if (!tab)
+        return 0;
+    key = (size_t)(tab - line);
+    out->n = 0;
+    for (at = key + 1; at <= length; at++) {
+        size_t part = at;
+
+        while (part < length && line[part] != '\t')
+            part++;
+        if (out->n == MAX_CANDIDATES ||
+            !parse_candidate(line + at, part - at, &out->items[out->n++]))
+            return 0;
+        at = part;
+    }
+    return out->n ? key : 0;
+}
+
+static void forget(struct choices *choices)
+{
+    choices->n = 0;
+    map_release(&choices->index);
+}
+
+/* All or nothing: what cannot be read whole is not trusted. */
+static enum assay_status parse(struct choices *choices, const char *text)
+{
+    const char *line = text + strcspn(text, "\n");
+    enum assay_status st = ASSAY_OK;
+
+    if (strncmp(text, head, sizeof head - 1) != 0 ||
+        line != text + sizeof head - 1)
+        return ASSAY_OK;
+    while (!st && *line && *++line) {
+        size_t length = strcspn(line, "\n");
+        struct candidates candidates;
+        size_t key = parse_line(line, length, &candidates);
+
+        if (!key || line[length] != '\n') {
+            forget(choices);
+            return ASSAY_OK;
+        }
+        st = put(choices, line, key, &candidates);
+        line += length;
+    }
+    return st;
+}
+
+enum assay_status choices_open(const char *path, int n_threads,
+                               struct choices **out, struct error *err)
+{
+    struct choices *choices = mem_zalloc(sizeof *choices);
+    enum assay_status st = ASSAY_OK;
+    struct str text = {0};
+
+    *out = NULL;
+    if (!choices)
+        return error_nomem(err, sizeof *choices, "the choice of kernels");
+    write_machine(choices, n_threads);
+    if (path) {
+        choices->path = arena_strdup(&choices->memory, path);
+        if (!choices->path)
+            st = ASSAY_NOMEM;
+        else if (!file_read(path, max_file_bytes, &text, NULL) &&
+                 strlen(str_text(&text)) == text.n)
+            st = parse(choices, str_text(&text));
+        str_release(&text);
+    }
+    if (st) {
+        choices_close(choices);
+        return error_nomem(err, sizeof *choices, "the choice of kernels");
+    }
+    *out = choices;
+    return ASSAY_OK;
+}
+
+static void write_choices(const struct choices *choices, struct sink *sink)
+{
+    sink_printf(sink, "%s\n", head);
+    for (size_t i = 0; i < choices->n; i++) {
+        const struct candidates *list = &choices->items[i].candidates;
+
+        sink_puts(sink, choices->items[i].key);
+        for (size_t k = 0; k < list->n; k++)
+            sink_printf(sink, "\t%s %.4f", list->items[k].name,
+                        list->items[k].ms);
+        sink_puts(sink, "\n");
+    }
+}
+
+void choices_close(struct choices *choices)
+{
+    struct output *output;
+
+    if (!choices)
+        return;
+    /* Where it cannot be written, the next run measures again. */
+    if (choices->is_changed && choices->path &&
+        !output_open(choices->path, &output, NULL)) {
+        write_choices(choices, output_sink(output));
+        (void)output_commit(output, NULL);
+    }
+    map_release(&choices->index);
+    arena_release(&choices->memory);
+    mem_free(choices->items);
+    mem_free(choices);
+}
+
+bool choices_find(const struct choices *choices, const char *shape,
+                  struct candidates *out)
+{
+    char key[512];
+    uint64_t at;
+
+    snprintf(key, sizeof key, "%s\t%s", choices->machine, shape);
+    if (!map_find_text(&choices->index, key, &at))
+        return false;
+    *out = choices->items[at].candidates;
+    return true;
+}
+
+enum assay_status choices_put(struct choices *choices, const char *shape,
+                              const struct candidates *candidates,
+                              struct error *err)
+{
+    char key[512];
+
+    snprintf(key, sizeof key, "%s\t%s", choices->machine, shape);
+    choices->is_changed = true;
+    if (put(choices, key, strlen(key), candidates))
+        return error_nomem(err, sizeof *candidates, "the choice of kernels");
+    return ASSAY_OK;
+}

@@ -1,0 +1,125 @@
+/* backend/dnnl/convolution.c - Conv2d and ConvTranspose2d. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "ops/conv2d.h"
+#include "ops/conv_transpose2d.h"
+
+/* The weight as oneDNN counts its dimensions: groups first where there are
+ * several. The memory is the same. */
+static struct shape grouped(const struct shape *w, int64_t groups)
+{
+    if (groups == 1)
+        return *w;
+    return shape_of(5, groups, w->dims[0] / groups, w->dims[1], w->dims[2],
+                    w->dims[3]);
+}
+
+static dnnl_status_t describe_conv2d(const struct job *job,
+                                     dnnl_alg_kind_t algorithm,
+                                     dnnl_convolution_desc_t *out)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+    struct shape w = grouped(&job->weight->shape, attrs->groups);
+    dnnl_memory_desc_t src = desc_any(&job->x->shape), weights = desc_any(&w);
+    dnnl_memory_desc_t dst = desc_any(&job->y), bias;
+    dnnl_dims_t dilation = {attrs->dilation[0] - 1, attrs->dilation[1] - 1};
+
+    if (job->bias)
+        bias = desc_dense(&job->bias->shape);
+    return dnnl_dilated_convolution_forward_desc_init(
+        out, dnnl_forward_inference, algorithm, &src, &weights,
+        job->bias ? &bias : NULL, &dst, dims_of(attrs->stride, 2).of, dilation,
+        dims_of(attrs->before, 2).of, dims_of(attrs->after, 2).of);
+}
+
+enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *y, struct error *err)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+    struct shape w = grouped(&inputs[CONV2D_WEIGHT]->shape, attrs->groups);
+    struct kernel *kernel;
+    enum assay_status st;
+
+    job->weight = inputs[CONV2D_WEIGHT];
+    job->weight_value = job->node->inputs[CONV2D_WEIGHT];
+    job->weight_desc = desc_dense(&w);
+    job->bias = inputs[CONV2D_BIAS];
+    job->residual = inputs[CONV2D_RESIDUAL];
+    job->has_relu = attrs->has_relu;
+    job->may_take_residual = job->residual &&
+                             op_input_dies(job->context, CONV2D_RESIDUAL) &&
+                             buffer_references(job->residual->buffer) == 1;
+    kernel = kernel_find(dn, job);
+    if (!kernel) {
+        st = tuning_choose(dn, job, describe_conv2d, &kernel, err);
+        if (st)
+            return st;
+        kernel_keep(dn, job->at, kernel);
+    }
+    return kernel_run(dn, job, kernel, y, err);
+}
+
+/* The graph holds [c,o,kh,kw], oneDNN counts [o,c,kh,kw]. */
+static dnnl_status_t swapped(const struct shape *w, struct shape *logical,
+                             dnnl_memory_desc_t *out)
+{
+    int64_t area = w->dims[2] * w->dims[3];
+    dnnl_dims_t strides = {area, w->dims[1] * area, w->dims[3], 1};
+
+    *logical = shape_of(4, w->dims[1], w->dims[0], w->dims[2], w->dims[3]);
+    return dnnl_memory_desc_init_by_strides(
+        out, 4, dims_of(logical->dims, 4).of, dnnl_f32, strides);
+}
+
+static enum assay_status make_transposed(struct onednn *dn,
+                                         const struct job *job,
+                                         const struct shape *w,
+                                         struct kernel **out, struct error *err)
+{
+    const struct conv_transpose2d_attrs *attrs =
+        conv_transpose2d_attrs(job->node);
+    dnnl_memory_desc_t src = desc_any(&job->x->shape), weights = desc_any(w);
+    dnnl_memory_desc_t dst = desc_any(&job->y), bias;
+    dnnl_deconvolution_desc_t description;
+    enum assay_status st;
+
+    if (job->bias)
+        bias = desc_dense(&job->bias->shape);
+    st = onednn_status(
+        dnnl_deconvolution_forward_desc_init(
+            &description, dnnl_forward_inference, dnnl_deconvolution_direct,
+            &src, &weights, job->bias ? &bias : NULL, &dst,
+            dims_of(attrs->stride, 2).of, dims_of(attrs->before, 2).of,
+            dims_of(attrs->after, 2).of),
+        "describe a transposed convolution", err);
+    if (!st)
+        st = kernel_make(dn, job, &description, NULL, out, err);
+    return st;
+}
+
+enum assay_status forward_conv_transpose2d(struct onednn *dn, struct job *job,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *y, struct error *err)
+{
+    struct kernel *kernel;
+    enum assay_status st;
+    struct shape w;
+
+    job->weight = inputs[CONV_TRANSPOSE2D_WEIGHT];
+    job->weight_value = job->node->inputs[CONV_TRANSPOSE2D_WEIGHT];
+    job->bias = inputs[CONV_TRANSPOSE2D_BIAS];
+    job->has_relu = conv_transpose2d_attrs(job->node)->has_relu;
+    st = onednn_status(swapped(&job->weight->shape, &w, &job->weight_desc),
+                       "describe weights", err);
+    if (st)
+        return st;
+    kernel = kernel_find(dn, job);
+    if (!kernel) {
+        st = make_transposed(dn, job, &w, &kernel, err);
+        if (st)
+            return st;
+        kernel_keep(dn, job->at, kernel);
+    }
+    return kernel_run(dn, job, kernel, y, err);
+}

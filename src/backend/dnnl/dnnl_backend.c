@@ -1,0 +1,243 @@
+/* backend/dnnl/dnnl_backend.c - oneDNN behind the interface of backends. */
+#include "backend/backend.h"
+
+#include "backend/dnnl/dnnl_internal.h"
+#include "base/mem.h"
+#include "ops/conv2d.h"
+#include "ops/conv_transpose2d.h"
+#include "ops/linear.h"
+#include "ops/ops.h"
+
+#include <omp.h>
+
+/* Which ops there are kernels for; weight_input 0: it has no weight. */
+static const struct {
+    const struct op_class *op;
+    onednn_forward *forward;
+    size_t weight_input;
+} kernels[] = {
+    {&op_conv2d, forward_conv2d, CONV2D_WEIGHT},
+    {&op_conv_transpose2d, forward_conv_transpose2d, CONV_TRANSPOSE2D_WEIGHT},
+    {&op_linear, forward_linear, LINEAR_WEIGHT},
+    {&op_max_pool2d, forward_max_pool2d, 0},
+    {&op_relu, forward_relu, 0},
+    {&op_add, forward_add, 0},
+    {&op_batch_norm, forward_batch_norm, 0},
+    {&op_resize_nearest, forward_resize_nearest, 0},
+};
+
+enum { n_kernels = sizeof kernels / sizeof *kernels };
+
+static struct onednn *self(struct backend *backend)
+{
+    return (struct onednn *)backend;
+}
+
+static void release(struct backend *backend)
+{
+    struct onednn *dn = self(backend);
+
+    if (!dn)
+        return;
+    choices_close(dn->choices);
+    for (size_t i = 0; dn->kernels && i < graph_node_count(dn->graph); i++) {
+        while (dn->kernels[i]) {
+            struct kernel *kernel = dn->kernels[i];
+
+            dn->kernels[i] = kernel->next;
+            kernel_free(kernel);
+        }
+    }
+    for (size_t i = 0; i < dn->n_packed; i++)
+        buffer_release(dn->packed[i].buffer);
+    buffer_release(dn->scratch);
+    if (dn->stream)
+        dnnl_stream_destroy(dn->stream);
+    if (dn->engine)
+        dnnl_engine_destroy(dn->engine);
+    arena_release(&dn->memory);
+    mem_free(dn->packed);
+    mem_free(dn->kernels);
+    mem_free(dn);
+}
+
+/* The number of threads belongs to the calling thread and counts when a
+ * kernel is made too. */
+static void set_threads(const struct onednn *dn)
+{
+    if (dn->options.n_threads > 0)
+        omp_set_num_threads(dn->options.n_threads);
+}
+
+static enum assay_status make(const struct graph *graph,
+                              const struct backend_options *options,
+                              struct backend **out, struct error *err)
+{
+    static const double default_seconds = 2;
+    struct onednn *dn = mem_zalloc(sizeof *dn);
+    double seconds;
+    enum assay_status st;
+
+    *out = NULL;
+    if (!dn)
+        return error_nomem(err, sizeof *dn, "a backend");
+    seconds =
+        options->tuning_seconds > 0 ? options->tuning_seconds : default_seconds;
+    dn->base.class = &backend_dnnl;
+    dn->graph = graph;
+    dn->options = *options;
+    dn->tuning_left_ns = (int64_t)(seconds * 1e9);
+    dn->kernels = mem_array(graph_node_count(graph), sizeof *dn->kernels);
+    set_threads(dn);
+    if (!dn->kernels)
+        st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
+    else
+        st = onednn_status(dnnl_engine_create(&dn->engine, dnnl_cpu, 0),
+                           "start", err);
+    if (!st)
+        st = onednn_status(dnnl_stream_create(&dn->stream, dn->engine,
+                                              dnnl_stream_default_flags),
+                           "make a stream", err);
+    if (!st)
+        st = choices_open(options->choices_path, omp_get_max_threads(),
+                          &dn->choices, err);
+    if (st) {
+        release(&dn->base);
+        return st;
+    }
+    *out = &dn->base;
+    return ASSAY_OK;
+}
+
+static size_t find_kernel(const struct node *node)
+{
+    size_t i = 0;
+
+    while (i < n_kernels && kernels[i].op != node->op)
+        i++;
+    return i;
+}
+
+/* Weights are reordered once and kept, so they must not be computed. */
+static bool can_run(const struct backend *backend, const struct node *node)
+{
+    const struct onednn *dn = (const struct onednn *)backend;
+    size_t found = find_kernel(node);
+    size_t input;
+
+    if (found == n_kernels)
+        return false;
+    input = kernels[found].weight_input;
+    if (input == 0)
+        return true;
+    switch (graph_value(dn->graph, node->inputs[input])->kind) {
+    case VALUE_PARAMETER:
+    case VALUE_BUFFER:
+    case VALUE_CONSTANT:
+        return true;
+    case VALUE_INPUT:
+    case VALUE_COMPUTED:
+        break;
+    }
+    return false;
+}
+
+static enum assay_status forward(struct backend *backend,
+                                 const struct op_context *context,
+                                 const struct node *node, size_t at,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    struct onednn *dn = self(backend);
+    struct job job = {
+        .node = node, .at = at, .context = context, .x = inputs[0]};
+    enum assay_status st = node->op->infer(node, inputs, outputs, err);
+
+    if (st)
+        return st;
+    job.y = outputs[0].shape;
+    if (tensor_elements(&outputs[0]) == 0)
+        return tensor_new(context->pool, DTYPE_F32, &job.y, outputs, err);
+    set_threads(dn);
+    return kernels[find_kernel(node)].forward(dn, &job, inputs, outputs, err);
+}
+
+static enum assay_status to_dense(struct backend *backend,
+                                  const struct op_context *context,
+                                  const struct tensor *tensor,
+                                  struct tensor *out, struct error *err)
+{
+    dnnl_memory_desc_t dense = desc_dense(&tensor->shape);
+
+    set_threads(self(backend));
+    return layout_convert(self(backend), context->pool, tensor, &dense, out,
+                          err);
+}
+
+static void explain_kernel(const struct kernel *kernel, struct sink *sink)
+{
+    char text[64];
+
+    sink_printf(sink, "%s", shape_text(&kernel->x, text, sizeof text));
+    if (kernel->how)
+        sink_printf(sink, ": %s, %s", kernel->candidates.items[0].name,
+                    kernel->how);
+    for (size_t i = 0; i < kernel->candidates.n; i++) {
+        const struct candidate *candidate = &kernel->candidates.items[i];
+
+        if (candidate->ms < 0)
+            sink_printf(sink, "%s %s not measured", i ? ";" : ",",
+                        i ? candidate->name : "time");
+        else
+            sink_printf(sink, "%s%s %.2f ms", i ? "; " : ",",
+                        i ? candidate->name : "", candidate->ms);
+    }
+    if (kernel->reorders_x)
+        sink_printf(sink, "; x reordered from %s to %s",
+                    kernel->x_layout ? desc_text(&kernel->x_layout->desc)
+                                     : "nchw",
+                    desc_text(&kernel->src));
+    if (kernel->reorders_residual)
+        sink_printf(sink, "; residual reordered to %s",
+                    desc_text(&kernel->dst));
+    sink_puts(sink, "\n");
+}
+
+static void explain(const struct backend *backend, const struct node *node,
+                    size_t at, struct sink *sink)
+{
+    const struct onednn *dn = (const struct onednn *)backend;
+
+    (void)node;
+    for (const struct kernel *kernel = dn->kernels[at]; kernel;
+         kernel = kernel->next)
+        explain_kernel(kernel, sink);
+}
+
+static void memory(const struct backend *backend, size_t *weights_bytes,
+                   size_t *scratch_bytes)
+{
+    const struct onednn *dn = (const struct onednn *)backend;
+
+    *weights_bytes = 0;
+    for (size_t i = 0; i < dn->n_packed; i++)
+        *weights_bytes += buffer_bytes(dn->packed[i].buffer);
+    *scratch_bytes = dn->scratch ? buffer_bytes(dn->scratch) : 0;
+}
+
+const struct backend_class backend_dnnl = {
+    .name = "onednn",
+    .api_version = BACKEND_API_VERSION,
+    .make = make,
+    .free = release,
+    .can_run = can_run,
+    .forward = forward,
+    .to_dense = to_dense,
+    .explain = explain,
+    .memory = memory,
+};
+
+const struct backend_class *backend_best(void)
+{
+    return &backend_dnnl;
+}

@@ -1,0 +1,243 @@
+/* backend/dnnl/elementwise.c - ReLU, Add, BatchNorm and ResizeNearest, on the
+ * layouts that convolutions leave.
+ *
+ * Written here because they only move memory: they work in place where the
+ * input is not needed afterwards. Padding behind the last channel stays 0. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "ops/batch_norm.h"
+#include "ops/resize_nearest.h"
+
+#include <string.h>
+
+/* Below this a second thread costs more than it saves. */
+enum { parallel_elements = 1 << 15 };
+
+/* The memory of x, where it is an input that dies here, or new memory of its
+ * layout. */
+static enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
+                                       const struct tensor *x, size_t input,
+                                       struct tensor *y, struct error *err)
+{
+    dnnl_memory_desc_t desc = desc_of(x);
+
+    if (op_input_dies(job->context, input) &&
+        buffer_references(x->buffer) == 1) {
+        *y = tensor_share(x);
+        return ASSAY_OK;
+    }
+    return layout_tensor(dn, job->context->pool, &desc, &x->shape, y, err);
+}
+
+/* Elements with the padding. */
+static size_t held_elements(const struct tensor *tensor)
+{
+    dnnl_memory_desc_t desc = desc_of(tensor);
+
+    return dnnl_memory_desc_get_size(&desc) / sizeof(float);
+}
+
+enum assay_status forward_relu(struct onednn *dn, struct job *job,
+                               const struct tensor *const *inputs,
+                               struct tensor *y, struct error *err)
+{
+    enum assay_status st = reuse_or_make(dn, job, job->x, 0, y, err);
+    size_t n = held_elements(job->x);
+    const float *from = tensor_f32(job->x);
+    float *to;
+
+    (void)inputs;
+    if (st)
+        return st;
+    to = tensor_f32(y);
+#pragma omp parallel for simd if (n > parallel_elements)
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i] < 0 ? 0 : from[i];
+    return ASSAY_OK;
+}
+
+static void add(const float *a, const float *b, float *to, size_t n)
+{
+#pragma omp parallel for simd if (n > parallel_elements)
+    for (size_t i = 0; i < n; i++)
+        to[i] = a[i] + b[i];
+}
+
+enum assay_status forward_add(struct onednn *dn, struct job *job,
+                              const struct tensor *const *inputs,
+                              struct tensor *y, struct error *err)
+{
+    /* Into the layout of a blocked one, where only one is. */
+    size_t first = inputs[0]->layout ? 0 : 1;
+    const struct tensor *a = inputs[first];
+    dnnl_memory_desc_t desc = desc_of(a);
+    struct tensor b;
+    enum assay_status st = layout_convert(dn, job->context->pool,
+                                          inputs[1 - first], &desc, &b, err);
+
+    if (st)
+        return st;
+    st = reuse_or_make(dn, job, a, first, y, err);
+    if (!st)
+        add(tensor_f32(a), tensor_f32(&b), tensor_f32(y), held_elements(a));
+    tensor_release(&b);
+    return st;
+}
+
+/* One block of channels of one image. */
+static void scale_block(const struct channel_blocks *blocks, const float *scale,
+                        const float *shift, const float *from, float *to)
+{
+    int64_t block = blocks->block;
+
+    if (block == 1) {
+        for (int64_t p = 0; p < blocks->plane; p++)
+            to[p] = from[p] * *scale + *shift;
+        return;
+    }
+    for (int64_t p = 0; p < blocks->plane; p++) {
+#pragma omp simd
+        for (int64_t c = 0; c < block; c++)
+            to[p * block + c] = from[p * block + c] * scale[c] + shift[c];
+    }
+}
+
+static void scale_channels(const struct channel_blocks *blocks,
+                           const float *scale, const float *shift,
+                           const float *from, float *to)
+{
+    int64_t n = blocks->images * blocks->n_blocks;
+    int64_t size = blocks->plane * blocks->block;
+
+#pragma omp parallel for if (n * size > parallel_elements)
+    for (int64_t i = 0; i < n; i++) {
+        int64_t channel = i % blocks->n_blocks * blocks->block;
+
+        scale_block(blocks, scale + channel, shift + channel, from + i * size,
+                    to + i * size);
+    }
+}
+
+/* Scale and shift of each channel, 0 behind the last one. */
+static enum assay_status make_affine(const struct job *job,
+                                     const struct tensor *const *inputs,
+                                     int64_t padded, struct tensor *out,
+                                     struct error *err)
+{
+    struct shape shape = shape_of(2, (int64_t)2, padded);
+    enum assay_status st =
+        tensor_new(job->context->pool, DTYPE_F32, &shape, out, err);
+    float *scale;
+
+    if (st)
+        return st;
+    scale = tensor_f32(out);
+    memset(scale, 0, tensor_bytes(out));
+    for (int64_t c = 0; c < job->x->shape.dims[1]; c++)
+        batch_norm_affine(job->node, inputs, c, &scale[c], &scale[padded + c]);
+    return ASSAY_OK;
+}
+
+/* The input where its layout has channel blocks; otherwise a dense copy, put
+ * into *own. */
+static enum assay_status get_blocked(struct onednn *dn, const struct job *job,
+                                     struct tensor *own,
+                                     const struct tensor **x,
+                                     struct channel_blocks *blocks,
+                                     struct error *err)
+{
+    dnnl_memory_desc_t dense = desc_dense(&job->x->shape);
+    enum assay_status st = ASSAY_OK;
+
+    *own = (struct tensor){0};
+    *x = job->x;
+    if (!layout_blocks(*x, blocks)) {
+        st = layout_convert(dn, job->context->pool, job->x, &dense, own, err);
+        *x = own;
+        if (!st && !layout_blocks(own, blocks))
+            st = error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
+    }
+    return st;
+}
+
+enum assay_status forward_batch_norm(struct onednn *dn, struct job *job,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *y, struct error *err)
+{
+    struct tensor own, affine = {0};
+    const struct tensor *x;
+    struct channel_blocks blocks;
+    enum assay_status st = get_blocked(dn, job, &own, &x, &blocks, err);
+
+    if (!st)
+        st = make_affine(job, inputs, blocks.n_blocks * blocks.block, &affine,
+                         err);
+    if (!st)
+        st = reuse_or_make(dn, job, x, 0, y, err);
+    if (!st)
+        scale_channels(&blocks, tensor_f32(&affine),
+                       tensor_f32(&affine) + affine.shape.dims[1],
+                       tensor_f32(x), tensor_f32(y));
+    tensor_release(&affine);
+    tensor_release(&own);
+    return st;
+}
+
+static void stretch_row(const float *from, int64_t from_width, float *to,
+                        int64_t to_width, int64_t block)
+{
+    for (int64_t j = 0; j < to_width; j++) {
+        const float *pixel =
+            from + resize_nearest_source(j, from_width, to_width) * block;
+
+        if (block == 1)
+            to[j] = *pixel;
+        else
+            memcpy(to + j * block, pixel, (size_t)block * sizeof *to);
+    }
+}
+
+static void stretch(const struct channel_blocks *blocks, const struct tensor *x,
+                    const struct tensor *y)
+{
+    const int64_t *from = x->shape.dims, *to = y->shape.dims;
+    int64_t block = blocks->block, n = blocks->images * blocks->n_blocks;
+    const float *read = tensor_f32(x);
+    float *write = tensor_f32(y);
+
+#pragma omp parallel for collapse(2) if (n * to[2] * to[3] * block >           \
+                                         parallel_elements)
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t row = 0; row < to[2]; row++) {
+            int64_t source = resize_nearest_source(row, from[2], to[2]);
+
+            stretch_row(read + (i * from[2] + source) * from[3] * block,
+                        from[3], write + (i * to[2] + row) * to[3] * block,
+                        to[3], block);
+        }
+    }
+}
+
+enum assay_status forward_resize_nearest(struct onednn *dn, struct job *job,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *y, struct error *err)
+{
+    const struct tensor *x;
+    struct channel_blocks blocks;
+    dnnl_memory_desc_t desc;
+    struct tensor own;
+    enum assay_status st = get_blocked(dn, job, &own, &x, &blocks, err);
+
+    (void)inputs;
+    if (!st)
+        st = onednn_status(
+            dnnl_memory_desc_init_by_tag(&desc, 4, dims_of(job->y.dims, 4).of,
+                                         dnnl_f32, blocks.tag),
+            "describe a stretched map", err);
+    if (!st)
+        st = layout_tensor(dn, job->context->pool, &desc, &job->y, y, err);
+    if (!st)
+        stretch(&blocks, x, y);
+    tensor_release(&own);
+    return st;
+}

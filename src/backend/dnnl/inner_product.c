@@ -1,0 +1,47 @@
+/* backend/dnnl/inner_product.c - Linear. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "ops/linear.h"
+
+/* Input and output stay dense: what comes before and after reads rows. */
+static enum assay_status make_kernel(struct onednn *dn, const struct job *job,
+                                     struct kernel **out, struct error *err)
+{
+    dnnl_memory_desc_t src = desc_dense(&job->x->shape);
+    dnnl_memory_desc_t weights = desc_any(&job->weight->shape);
+    dnnl_memory_desc_t dst = desc_dense(&job->y), bias;
+    dnnl_inner_product_desc_t description;
+    enum assay_status st;
+
+    if (job->bias)
+        bias = desc_dense(&job->bias->shape);
+    st = onednn_status(dnnl_inner_product_forward_desc_init(
+                           &description, dnnl_forward_inference, &src, &weights,
+                           job->bias ? &bias : NULL, &dst),
+                       "describe an inner product", err);
+    if (!st)
+        st = kernel_make(dn, job, &description, NULL, out, err);
+    return st;
+}
+
+enum assay_status forward_linear(struct onednn *dn, struct job *job,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *y, struct error *err)
+{
+    struct kernel *kernel;
+    enum assay_status st;
+
+    job->weight = inputs[LINEAR_WEIGHT];
+    job->weight_value = job->node->inputs[LINEAR_WEIGHT];
+    job->weight_desc = desc_dense(&job->weight->shape);
+    job->bias = inputs[LINEAR_BIAS];
+    job->has_relu = linear_attrs(job->node)->has_relu;
+    kernel = kernel_find(dn, job);
+    if (!kernel) {
+        st = make_kernel(dn, job, &kernel, err);
+        if (st)
+            return st;
+        kernel_keep(dn, job->at, kernel);
+    }
+    return kernel_run(dn, job, kernel, y, err);
+}

@@ -1,0 +1,38 @@
+/* tests/backend/op_case.h - one line describes one op on one shape.
+ *
+ *     conv2d n=1 c=64 h=56 w=56 o=64 k=3 s=1 p=1 relu residual
+ *
+ * The same line serves to compare a backend with the portable kernels and to
+ * measure its speed.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TESTS_BACKEND_OP_CASE_H
+#define TESTS_BACKEND_OP_CASE_H
+
+#include "backend/backend.h"
+
+/* Defaults: n=1 c=1 h=1 w=1 o=1 k=1 s=1 p=0 d=1 g=1. */
+struct op_case {
+    char op[32];
+    int64_t n, c, h, w, o; /* o: output channels; of resize: the height */
+    int64_t k, s, p, d, g; /* kernel, stride, padding, dilation, groups */
+    bool relu, residual, nobias, ceil;
+    bool blocked; /* x comes out of another convolution */
+};
+
+/* False where the line is no case; *problem says why. */
+bool op_case_parse(const char *line, struct op_case *out, const char **problem);
+
+/* A graph of that op, with weights from a fixed seed, and what goes into it:
+ * one or two tensors (a residual, the second summand). */
+struct op_graph {
+    struct graph *graph;
+    struct tensor inputs[2];
+};
+
+enum assay_status op_case_build(const struct op_case *op_case,
+                                struct pool *pool, struct op_graph *out,
+                                struct error *err);
+void op_graph_release(struct op_graph *made);
+
+#endif

@@ -1,0 +1,212 @@
+/* Op cases from a text file, against the portable kernels or for speed.
+ *
+ *     op_cases test FILE [WORD]     compares; 1 where a case is off
+ *     op_cases perf FILE [WORD]     prints GFLOP/s and GB/s
+ *
+ * WORD: only the lines that hold it. */
+#include "op_case.h"
+
+#include "base/clock.h"
+#include "engine/engine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct pool *pool;
+
+/* Winograd 4x3 multiplies by transforms that cost it two digits. */
+static const struct mode {
+    const char *name;
+    bool is_plain;
+    const char *algorithm;
+    double tolerance; /* of the largest value */
+} modes[] = {{"plain", true, NULL, 1e-5},
+             {"direct", false, "direct", 1e-5},
+             {"winograd", false, "winograd", 2e-4},
+             {"fastest", false, NULL, 2e-4}};
+
+enum { n_modes = sizeof modes / sizeof *modes };
+
+static struct engine_options options_of(const struct mode *mode)
+{
+    return (struct engine_options){
+        .backend = &backend_dnnl,
+        .backend_options = {.n_threads = 2,
+                            .is_plain = mode->is_plain,
+                            .tuning_seconds = 0.1,
+                            .algorithm = mode->algorithm}};
+}
+
+static enum assay_status run(const struct op_graph *made,
+                             const struct engine_options *options,
+                             struct tensor *y, struct error *err)
+{
+    struct engine *engine;
+    enum assay_status st = engine_new(made->graph, pool, options, &engine, err);
+
+    /* Twice: what was set up the first time is used again. */
+    if (!st)
+        st = engine_run(engine, made->inputs, y, err);
+    if (!st) {
+        tensor_release(y);
+        st = engine_run(engine, made->inputs, y, err);
+    }
+    engine_free(engine);
+    return st;
+}
+
+/* The largest difference against the largest value. */
+static double difference(const struct tensor *got, const struct tensor *want)
+{
+    double largest = 0, worst = 0;
+
+    if (!shape_equal(&got->shape, &want->shape))
+        return INFINITY;
+    for (size_t i = 0; i < tensor_elements(want); i++) {
+        double w = tensor_f32(want)[i], off = fabs(tensor_f32(got)[i] - w);
+
+        largest = fmax(largest, fabs(w));
+        worst = off > worst || isnan(off) ? off : worst;
+    }
+    return largest > 0 ? worst / largest : worst;
+}
+
+static enum assay_status compare(const struct op_graph *made, const char *line,
+                                 int *n_wrong, struct error *err)
+{
+    struct engine_options portable = {.backend = &backend_portable};
+    struct tensor want, got;
+    enum assay_status st = run(made, &portable, &want, err);
+
+    for (size_t i = 0; !st && i < n_modes; i++) {
+        struct engine_options options = options_of(&modes[i]);
+        double off;
+
+        st = run(made, &options, &got, err);
+        if (st)
+            break;
+        off = difference(&got, &want);
+        tensor_release(&got);
+        if (!(off <= modes[i].tolerance)) {
+            printf("off by %.2g, at most %.2g (%s): %s\n", off,
+                   modes[i].tolerance, modes[i].name, line);
+            ++*n_wrong;
+        }
+    }
+    tensor_release(&want);
+    return st;
+}
+
+/* The best time of a few runs, in seconds. */
+static enum assay_status measure(const struct op_graph *made,
+                                 struct engine *engine, double *best,
+                                 struct error *err)
+{
+    enum { runs = 5 };
+    enum assay_status st = ASSAY_OK;
+
+    *best = INFINITY;
+    for (int i = 0; !st && i < runs; i++) {
+        int64_t since = clock_monotonic_ns();
+        struct tensor y;
+
+        st = engine_run(engine, made->inputs, &y, err);
+        if (!st)
+            tensor_release(&y);
+        *best = fmin(*best, (double)(clock_monotonic_ns() - since) / 1e9);
+    }
+    return st;
+}
+
+static enum assay_status print_speed(const struct op_graph *made,
+                                     const char *line, int *n_wrong,
+                                     struct error *err)
+{
+    (void)n_wrong;
+    for (size_t i = 0; i < n_modes; i++) {
+        struct engine_options options = options_of(&modes[i]);
+        size_t last = graph_node_count(made->graph) - 1;
+        struct engine *engine;
+        double seconds;
+        enum assay_status st =
+            engine_new(made->graph, pool, &options, &engine, err);
+
+        if (!st)
+            st = measure(made, engine, &seconds, err);
+        if (!st) {
+            const struct cost *cost = engine_cost(engine, last);
+
+            printf(
+                "%-9s %8.3f ms %7.1f GFLOP/s %6.1f GB/s  %s\n", modes[i].name,
+                seconds * 1e3, 2e-9 * (double)cost->macs / seconds,
+                1e-9 * (double)(cost->read_bytes + cost->write_bytes) / seconds,
+                line);
+        }
+        engine_free(engine);
+        if (st)
+            return st;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status do_line(const char *line, bool is_test, int *n_wrong,
+                                 struct error *err)
+{
+    struct op_graph made = {0};
+    struct op_case op_case;
+    const char *problem;
+    enum assay_status st;
+
+    if (!op_case_parse(line, &op_case, &problem))
+        return error_set(err, ASSAY_BAD_INPUT, "%s", problem);
+    st = op_case_build(&op_case, pool, &made, err);
+    if (!st)
+        st = is_test ? compare(&made, line, n_wrong, err)
+                     : print_speed(&made, line, n_wrong, err);
+    op_graph_release(&made);
+    return st;
+}
+
+static int do_file(FILE *file, bool is_test, const char *word)
+{
+    int n_wrong = 0, n_cases = 0;
+    char line[256];
+
+    while (fgets(line, sizeof line, file)) {
+        struct error err = {0};
+
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] == '#' || line[0] == '\0' || (word && !strstr(line, word)))
+            continue;
+        n_cases++;
+        if (do_line(line, is_test, &n_wrong, &err)) {
+            printf("%s: %s\n", err.text, line);
+            n_wrong++;
+        }
+    }
+    printf("%d cases, %d wrong\n", n_cases, n_wrong);
+    return n_wrong || n_cases == 0 ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+    FILE *file;
+    int result;
+
+    if (argc < 3 || (strcmp(argv[1], "test") && strcmp(argv[1], "perf"))) {
+        fprintf(stderr, "usage: op_cases test|perf FILE [WORD]\n");
+        return 2;
+    }
+    file = fopen(argv[2], "r");
+    if (!file || pool_new(&pool, &err)) {
+        perror(argv[2]);
+        return 2;
+    }
+    result =
+        do_file(file, strcmp(argv[1], "test") == 0, argc > 3 ? argv[3] : NULL);
+    pool_free(pool);
+    fclose(file);
+    return result;
+}
