@@ -9,6 +9,29 @@ target_compile_definitions(assay_flags INTERFACE _GNU_SOURCE
 target_include_directories(assay_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
+# Results are the same on every machine: no multiply-add unless it is asked for.
+target_compile_options(assay_flags INTERFACE -ffp-contract=off)
+
+# Kernels run on several threads where the compiler has OpenMP. Not under
+# ThreadSanitizer: the library behind it is not instrumented.
+if(NOT ASSAY_SANITIZE MATCHES thread)
+  find_package(OpenMP QUIET COMPONENTS C)
+endif()
+if(NOT OpenMP_C_FOUND)
+  target_compile_options(assay_flags INTERFACE -Wno-unknown-pragmas)
+endif()
+
+# Some loops are compiled for several instruction sets, chosen when the program
+# is loaded: before a sanitizer is ready to be called.
+include(CheckCSourceCompiles)
+check_c_source_compiles("
+  __attribute__((target_clones(\"avx512f\", \"avx2\", \"default\")))
+  int f(int x) { return x + 1; }
+  int main(void) { return f(-1); }" ASSAY_CAN_CLONE)
+if(ASSAY_CAN_CLONE AND NOT ASSAY_SANITIZE AND NOT ASSAY_FUZZ)
+  target_compile_definitions(assay_flags INTERFACE ASSAY_CLONES)
+endif()
+
 if(ASSAY_SANITIZE)
   add_compile_options(-O2 -fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)

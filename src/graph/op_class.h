@@ -24,6 +24,7 @@ struct op_context {
     struct pool *pool;
     int n_threads;
     uint64_t dying; /* bit i: nobody needs input i after this node */
+    bool is_reference; /* for tests: the plain kernel, not the fast one */
 };
 
 /* Whether a kernel may write its output over an input; the buffer must have

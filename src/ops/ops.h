@@ -12,14 +12,24 @@
 
 #define OP_LIST(X)                                                             \
     X(op_add)                                                                  \
+    X(op_anchor_grid)                                                          \
     X(op_batch_norm)                                                           \
+    X(op_box_detections)                                                       \
     X(op_conv2d)                                                               \
     X(op_conv_transpose2d)                                                     \
+    X(op_detection_transform)                                                  \
     X(op_flatten)                                                              \
     X(op_linear)                                                               \
+    X(op_mask_select)                                                          \
     X(op_max_pool2d)                                                           \
+    X(op_paste_masks)                                                          \
     X(op_relu)                                                                 \
-    X(op_resize_nearest)
+    X(op_resize_boxes)                                                         \
+    X(op_resize_nearest)                                                       \
+    X(op_roi_align)                                                            \
+    X(op_rpn_decode)                                                           \
+    X(op_rpn_nms)                                                              \
+    X(op_rpn_top_k)
 
 #define OP_DECLARE(symbol) extern const struct op_class symbol;
 OP_LIST(OP_DECLARE)

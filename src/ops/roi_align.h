@@ -17,7 +17,11 @@ enum roi_align_input {
     ROI_ALIGN_MAPS /* the first of them */
 };
 
-enum { ROI_ALIGN_MAX_LEVELS = 8 };
+enum {
+    ROI_ALIGN_MAX_LEVELS = 8,
+    ROI_ALIGN_MAX_SIZE = 64, /* of the output, one way */
+    ROI_ALIGN_MAX_RATIO = 8
+};
 
 struct roi_align_attrs {
     int64_t size;           /* of the output, both ways */
@@ -27,5 +31,22 @@ struct roi_align_attrs {
 };
 
 const struct roi_align_attrs *roi_align_attrs(const struct node *node);
+
+/* A feature map as it lies in memory: dense, or in blocks of 16 channels whose
+ * values of a pixel are side by side (oneDNN's nChw16c, the last block filled
+ * up). */
+struct roi_map {
+    const float *data;
+    int64_t n_images, channels, height, width;
+    bool is_blocked;
+};
+
+/* The kernel, for whoever has maps in another layout. inputs: the op's; only
+ * the first ROI_ALIGN_MAPS are read. output: dense [r,c,size,size]. */
+enum assay_status roi_align_maps(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 const struct roi_map *maps, size_t n_maps,
+                                 struct tensor *output, struct error *err);
 
 #endif

@@ -1,0 +1,40 @@
+/* ops/ranking.h - scores in falling order.
+ *
+ * A rank is a score and the index it belongs to in one number: the smaller
+ * number is the higher score or, where scores are equal, the lower index. A
+ * score that is not a number comes after all others.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_RANKING_H
+#define OPS_RANKING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The score's half of a rank. */
+static inline uint32_t rank_key(float score)
+{
+    float positive_zero = score + 0.0F; /* 0 and -0 are equal */
+    uint32_t bits;
+
+    if (score != score)
+        return UINT32_MAX;
+    memcpy(&bits, &positive_zero, sizeof bits);
+    return bits & UINT32_C(0x80000000) ? bits : ~bits & INT32_MAX;
+}
+
+static inline uint64_t rank_of(float score, uint32_t index)
+{
+    return (uint64_t)rank_key(score) << 32 | index;
+}
+
+static inline uint32_t rank_index(uint64_t rank)
+{
+    return (uint32_t)rank;
+}
+
+/* Sorts n ranks, the best first. scratch has room for as many. */
+void rank_sort(uint64_t *ranks, uint64_t *scratch, size_t n);
+
+#endif

@@ -1,0 +1,29 @@
+/* ops/roi_pool.h - one box's share of a feature map; for roi_align.c.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_ROI_POOL_H
+#define OPS_ROI_POOL_H
+
+#include "ops/bilinear.h"
+#include "ops/roi_align.h"
+
+/* A box in pixels of the map it is pooled from. */
+struct roi {
+    const struct roi_map *map;
+    int64_t image;
+    float x, y;                   /* where it begins */
+    float bin_width, bin_height;  /* of an output value */
+    int64_t size, sampling_ratio; /* see struct roi_align_attrs */
+};
+
+/* Where sample i of a bin reads, and with which weights; false: outside. */
+bool roi_sample(float start, float bin_size, int64_t bin, int64_t i,
+                int64_t sampling_ratio, int64_t extent, struct tap *tap);
+
+/* Scratch memory of one thread. */
+size_t roi_pool_scratch_bytes(const struct roi_align_attrs *attrs);
+
+/* Writes [c,size,size]. */
+void roi_pool(const struct roi *roi, void *scratch, float *output);
+
+#endif

@@ -1,0 +1,29 @@
+/* ops/threads.c - see threads.h. */
+#include "ops/threads.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+
+int op_threads(const struct op_context *context)
+{
+    return context->n_threads > 1 ? context->n_threads : 1;
+}
+
+int op_thread(void)
+{
+    return omp_get_thread_num();
+}
+
+#else
+
+int op_threads(const struct op_context *context)
+{
+    (void)context;
+    return 1;
+}
+
+int op_thread(void)
+{
+    return 0;
+}
+#endif
