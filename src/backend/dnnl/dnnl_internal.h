@@ -26,7 +26,7 @@ struct packed {
 };
 
 /* One candidate for a convolution: "winograd jit_wino_4x3:avx512_core". */
-enum { CANDIDATE_NAME = 64, MAX_CANDIDATES = 6 };
+enum { CANDIDATE_NAME = 64, MAX_CANDIDATES = 4 };
 
 struct candidate {
     char name[CANDIDATE_NAME];

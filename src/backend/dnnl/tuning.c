@@ -13,8 +13,8 @@ static const struct {
     const char *name;
     dnnl_alg_kind_t kind;
     size_t most; /* implementations to look at, the library's favourites */
-} algorithms[] = {{"winograd", dnnl_convolution_winograd, 1},
-                  {"direct", dnnl_convolution_direct, 2}};
+} algorithms[] = {{"winograd", dnnl_convolution_winograd, 2},
+                  {"direct", dnnl_convolution_direct, 1}};
 
 enum { n_algorithms = sizeof algorithms / sizeof *algorithms };
 
@@ -36,40 +36,57 @@ static void write_key(const struct job *job, char *text, size_t size)
              attrs->after[1], attrs->groups, desc_text(&desc));
 }
 
-/* Kernels that any processor can run: taken only where nothing else is. */
-static bool is_slow(const char *implementation)
+/* Taken only where nothing else is: kernels that any processor can run, and
+ * those that want channels last. These are no faster than the ones on blocked
+ * channels, but Winograd's are blocked, and a reorder of a large map costs a
+ * fifth of its convolution. */
+static bool is_last_resort(const_dnnl_primitive_desc_t found, const char *name)
 {
-    return strncmp(implementation, "ref", 3) == 0 ||
-           strncmp(implementation, "gemm", 4) == 0;
+    const dnnl_memory_desc_t *dst =
+        dnnl_primitive_desc_query_md(found, dnnl_query_dst_md, 0);
+
+    return strncmp(name, "ref", 3) == 0 || strncmp(name, "gemm", 4) == 0 ||
+           strcmp(desc_text(dst), "nhwc") == 0;
 }
 
+static const char *implementation_name(const_dnnl_primitive_desc_t found)
+{
+    const char *name = "";
+
+    dnnl_primitive_desc_query(found, dnnl_query_impl_info_str, 0,
+                              (void *)&name);
+    return name;
+}
+
+/* The first ones of an algorithm that are no last resort, or else the very
+ * first. */
 static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
                                             size_t algorithm,
                                             struct candidates *list)
 {
+    struct candidate first = {.name = ""};
     dnnl_status_t status = dnnl_success;
-    size_t n = 0;
+    size_t begin = list->n;
 
-    while (!status && n < algorithms[algorithm].most &&
-           list->n < MAX_CANDIDATES) {
+    while (!status && list->n < begin + algorithms[algorithm].most) {
         dnnl_primitive_desc_t found = dnnl_primitive_desc_iterator_fetch(at);
-        const char *name = "";
+        struct candidate next = {.ms = -1};
+        const char *name;
 
         if (!found)
             return dnnl_out_of_memory;
-        dnnl_primitive_desc_query(found, dnnl_query_impl_info_str, 0,
-                                  (void *)&name);
-        if (list->n == 0 || !is_slow(name)) {
-            struct candidate *next = &list->items[list->n++];
-
-            next->ms = -1;
-            snprintf(next->name, sizeof next->name, "%s %s",
-                     algorithms[algorithm].name, name);
-            n++;
-        }
+        name = implementation_name(found);
+        snprintf(next.name, sizeof next.name, "%s %s",
+                 algorithms[algorithm].name, name);
+        if (!is_last_resort(found, name))
+            list->items[list->n++] = next;
+        if (!first.name[0])
+            first = next;
         dnnl_primitive_desc_destroy(found);
         status = dnnl_primitive_desc_iterator_next(at);
     }
+    if (list->n == 0)
+        list->items[list->n++] = first;
     return status == dnnl_iterator_ends ? dnnl_success : status;
 }
 
