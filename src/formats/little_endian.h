@@ -1,0 +1,24 @@
+/* formats/little_endian.h - numbers as files write them, at any alignment.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_LITTLE_ENDIAN_H
+#define FORMATS_LITTLE_ENDIAN_H
+
+#include <stdint.h>
+
+static inline uint16_t le16(const unsigned char *bytes)
+{
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+static inline uint32_t le32(const unsigned char *bytes)
+{
+    return le16(bytes) | (uint32_t)le16(bytes + 2) << 16;
+}
+
+static inline uint64_t le64(const unsigned char *bytes)
+{
+    return le32(bytes) | (uint64_t)le32(bytes + 4) << 32;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* formats/torch_tree.h - from the nested dicts of a checkpoint to named
+ * tensors.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_TORCH_TREE_H
+#define FORMATS_TORCH_TREE_H
+
+#include "formats/checkpoint_internal.h"
+#include "formats/torch_values.h"
+
+/* Where a format keeps the bytes of a storage. Sets *bytes to its first
+ * element, of which there are as many as it says. */
+struct torch_storages {
+    enum assay_status (*find)(void *context,
+                              const struct torch_storage *storage,
+                              const unsigned char **bytes, struct error *err);
+    void *context;
+};
+
+/* Adds all tensors under root to the checkpoint. Lists count from 0. */
+enum assay_status torch_tree_add(struct checkpoint *checkpoint,
+                                 const struct pickle_value *root,
+                                 const struct torch_storages *storages,
+                                 struct error *err);
+
+#endif
