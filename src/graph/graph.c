@@ -248,6 +248,11 @@ enum assay_status graph_set_data(struct graph *graph, uint32_t value,
     return ASSAY_OK;
 }
 
+void graph_release_data(struct graph *graph, uint32_t value)
+{
+    tensor_release(&graph->values[value].data);
+}
+
 enum assay_status graph_output(struct graph *graph, const char *name,
                                uint32_t value, struct error *err)
 {

@@ -80,6 +80,8 @@ const struct value *graph_value(const struct graph *graph, uint32_t id);
 /* Gives a parameter its data; shape and type must fit. Takes it over. */
 enum assay_status graph_set_data(struct graph *graph, uint32_t value,
                                  struct tensor data, struct error *err);
+/* For passes: gives the data of a value back; type and shape stay. */
+void graph_release_data(struct graph *graph, uint32_t value);
 /* By full name; GRAPH_NONE where there is none. */
 uint32_t graph_find_value(const struct graph *graph, const char *name);
 

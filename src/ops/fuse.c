@@ -1,0 +1,283 @@
+/* ops/fuse.c - see fuse.h.
+ *
+ * Each rule puts a changed copy of the convolution where the node behind it
+ * was: by then all it reads has been made, also a residual that comes later
+ * than the convolution itself. What is left without a reader is swept out at
+ * the end. */
+#include "ops/fuse.h"
+
+#include "base/str.h"
+#include "ops/batch_norm.h"
+#include "ops/conv2d.h"
+#include "ops/conv_transpose2d.h"
+#include "ops/linear.h"
+#include "ops/ops.h"
+
+static bool lies_in(const struct graph *graph, uint32_t scope, uint32_t outer)
+{
+    while (scope != GRAPH_NONE && scope != outer)
+        scope = graph_scope(graph, scope)->parent;
+    return scope == outer;
+}
+
+/* Nothing to note for what the node's own place in the tree shows already. */
+static enum assay_status note_scope(struct graph *graph, size_t at,
+                                    uint32_t scope, struct error *err)
+{
+    const struct node *node = graph_node(graph, at);
+
+    if (scope == GRAPH_NONE || lies_in(graph, node->scope, scope))
+        return ASSAY_OK;
+    for (size_t i = 0; i < node->n_stands_for; i++) {
+        if (node->stands_for[i] == scope)
+            return ASSAY_OK;
+    }
+    return graph_stand_for(graph, at, scope, err);
+}
+
+/* The node of that op that makes the value for one reader only, or
+ * GRAPH_NONE. */
+static uint32_t sole_maker(const struct graph *graph, uint32_t value,
+                           const struct op_class *op)
+{
+    const struct value *made;
+
+    if (value == GRAPH_NONE)
+        return GRAPH_NONE;
+    made = graph_value(graph, value);
+    if (made->kind != VALUE_COMPUTED ||
+        graph_node(graph, made->producer)->op != op ||
+        graph_use_count(graph, value) != 1)
+        return GRAPH_NONE;
+    return made->producer;
+}
+
+/* The node becomes a copy of an earlier one, with its own outputs. The earlier
+ * one reads nothing from here on, so that counts of readers stay right. */
+static enum assay_status become(struct graph *graph, size_t at, uint32_t maker,
+                                struct error *err)
+{
+    struct node *node = graph_node_edit(graph, at);
+    uint32_t *outputs = node->outputs, scope = node->scope;
+
+    *node = *graph_node(graph, maker);
+    node->outputs = outputs;
+    graph_node_edit(graph, maker)->n_inputs = 0;
+    return note_scope(graph, at, scope, err);
+}
+
+/* Where the node's kind says that a ReLU follows; NULL where it cannot. */
+static bool *relu_flag(const struct node *node)
+{
+    if (node->op == &op_conv2d)
+        return &((struct conv2d_attrs *)node->attrs)->has_relu;
+    if (node->op == &op_linear)
+        return &((struct linear_attrs *)node->attrs)->has_relu;
+    if (node->op == &op_conv_transpose2d)
+        return &((struct conv_transpose2d_attrs *)node->attrs)->has_relu;
+    return NULL;
+}
+
+static enum assay_status fuse_relu(struct graph *graph, size_t at,
+                                   struct error *err)
+{
+    static const struct op_class *const makers[] = {&op_conv2d, &op_linear,
+                                                    &op_conv_transpose2d};
+
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        uint32_t maker =
+            sole_maker(graph, graph_node(graph, at)->inputs[0], makers[i]);
+
+        if (maker == GRAPH_NONE || *relu_flag(graph_node(graph, maker)))
+            continue;
+        *relu_flag(graph_node(graph, maker)) = true;
+        return become(graph, at, maker, err);
+    }
+    return ASSAY_OK;
+}
+
+/* Whether more may come behind the convolution's own sum. */
+static bool is_open(const struct graph *graph, uint32_t maker)
+{
+    const struct node *node;
+
+    if (maker == GRAPH_NONE)
+        return false;
+    node = graph_node(graph, maker);
+    return !conv2d_attrs(node)->has_relu &&
+           node->inputs[CONV2D_RESIDUAL] == GRAPH_NONE;
+}
+
+static enum assay_status fuse_add(struct graph *graph, size_t at,
+                                  struct error *err)
+{
+    const struct node *add = graph_node(graph, at);
+
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t maker = sole_maker(graph, add->inputs[i], &op_conv2d);
+        uint32_t other = add->inputs[1 - i];
+        enum assay_status st;
+
+        if (!is_open(graph, maker))
+            continue;
+        st = become(graph, at, maker, err);
+        graph_node_edit(graph, at)->inputs[CONV2D_RESIDUAL] = other;
+        return st;
+    }
+    return ASSAY_OK;
+}
+
+/* ---- batch norm ------------------------------------------------------- */
+
+/* What goes into a folded pair. */
+struct pair {
+    const struct node *conv, *norm;
+    const struct tensor *weight, *bias; /* bias may be NULL */
+    const struct tensor *norms[BATCH_NORM_INPUTS];
+};
+
+static const struct tensor *data_of(const struct graph *graph, uint32_t value)
+{
+    const struct tensor *data;
+
+    if (value == GRAPH_NONE)
+        return NULL;
+    data = &graph_value(graph, value)->data;
+    return data->buffer ? data : NULL;
+}
+
+/* False where some of the data is computed or not there. */
+static bool get_pair(const struct graph *graph, size_t at, uint32_t maker,
+                     struct pair *pair)
+{
+    uint32_t bias = graph_node(graph, maker)->inputs[CONV2D_BIAS];
+
+    pair->conv = graph_node(graph, maker);
+    pair->norm = graph_node(graph, at);
+    pair->weight = data_of(graph, pair->conv->inputs[CONV2D_WEIGHT]);
+    pair->bias = data_of(graph, bias);
+    if (!pair->weight || (bias != GRAPH_NONE && !pair->bias))
+        return false;
+    for (size_t i = BATCH_NORM_WEIGHT; i < BATCH_NORM_INPUTS; i++) {
+        pair->norms[i] = data_of(graph, pair->norm->inputs[i]);
+        if (!pair->norms[i] ||
+            pair->norms[i]->shape.dims[0] != pair->weight->shape.dims[0])
+            return false;
+    }
+    return true;
+}
+
+static void fold_data(const struct pair *pair, const struct tensor *weight,
+                      const struct tensor *bias)
+{
+    size_t channels = tensor_elements(bias);
+    size_t each = channels ? tensor_elements(weight) / channels : 0;
+    const float *from = tensor_f32(pair->weight);
+    float *to = tensor_f32(weight);
+
+    for (size_t c = 0; c < channels; c++) {
+        float scale, shift;
+
+        batch_norm_affine(pair->norm, pair->norms, (int64_t)c, &scale, &shift);
+        for (size_t i = 0; i < each; i++)
+            *to++ = *from++ * scale;
+        tensor_f32(bias)[c] =
+            pair->bias ? tensor_f32(pair->bias)[c] * scale + shift : shift;
+    }
+}
+
+/* A constant named after the convolution's parameter. Takes the data over. */
+static enum assay_status add_folded(struct graph *graph,
+                                    const struct pair *pair, const char *what,
+                                    struct tensor data, uint32_t *value,
+                                    struct error *err)
+{
+    uint32_t weight = pair->conv->inputs[CONV2D_WEIGHT];
+    struct str name = {0};
+    enum assay_status st;
+
+    if (str_printf(&name, "%s, folded %s", graph_value(graph, weight)->name,
+                   what)) {
+        tensor_release(&data);
+        return error_nomem(err, sizeof name, "the name of a constant");
+    }
+    st = graph_constant(graph, name.text, data, value, err);
+    str_release(&name);
+    return st;
+}
+
+static enum assay_status make_folded(struct graph *graph, struct pool *pool,
+                                     const struct pair *pair, uint32_t *weight,
+                                     uint32_t *bias, struct error *err)
+{
+    struct shape channels = shape_of(1, pair->weight->shape.dims[0]);
+    struct tensor w, b = {0};
+    enum assay_status st =
+        tensor_new(pool, DTYPE_F32, &pair->weight->shape, &w, err);
+
+    if (!st)
+        st = tensor_new(pool, DTYPE_F32, &channels, &b, err);
+    if (st) {
+        tensor_release(&w);
+        return st;
+    }
+    fold_data(pair, &w, &b);
+    st = add_folded(graph, pair, "weight", w, weight, err);
+    if (st) {
+        tensor_release(&b);
+        return st;
+    }
+    return add_folded(graph, pair, "bias", b, bias, err);
+}
+
+static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
+                                         struct pool *pool, struct error *err)
+{
+    uint32_t maker = sole_maker(
+        graph, graph_node(graph, at)->inputs[BATCH_NORM_X], &op_conv2d);
+    uint32_t weight, bias;
+    struct node *node;
+    struct pair pair;
+    enum assay_status st;
+
+    if (!is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
+        return ASSAY_OK;
+    st = make_folded(graph, pool, &pair, &weight, &bias, err);
+    if (st)
+        return st;
+    st = become(graph, at, maker, err);
+    node = graph_node_edit(graph, at);
+    node->inputs[CONV2D_WEIGHT] = weight;
+    node->inputs[CONV2D_BIAS] = bias;
+    return st;
+}
+
+/* ---- the pass ---------------------------------------------------------- */
+
+static void release_unread(struct graph *graph)
+{
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        if (graph_value(graph, i)->data.buffer && !graph_use_count(graph, i))
+            graph_release_data(graph, i);
+    }
+}
+
+enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
+                             struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < graph_node_count(graph); i++) {
+        const struct op_class *op = graph_node(graph, i)->op;
+
+        if (op == &op_batch_norm)
+            st = fold_batch_norm(graph, i, pool, err);
+        else if (op == &op_add)
+            st = fuse_add(graph, i, err);
+        else if (op == &op_relu)
+            st = fuse_relu(graph, i, err);
+    }
+    graph_sweep(graph);
+    release_unread(graph);
+    return st;
+}

@@ -1,0 +1,23 @@
+/* ops/fuse.h - the optimising pass: fewer nodes, the same results.
+ *
+ * - a BatchNorm behind a Conv2d goes into its weight and bias;
+ * - an Add goes into a Conv2d that feeds it, as its residual;
+ * - a ReLU goes into the Conv2d, Linear or ConvTranspose2d before it;
+ *
+ * each only where nobody else reads what lies between. A fused node keeps the
+ * scope and name of its convolution and lists the modules that it stands for
+ * beside it (not those it lies in).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_FUSE_H
+#define OPS_FUSE_H
+
+#include "graph/graph.h"
+
+/* The parameters must have their data. New weights come from the pool; the
+ * data of parameters that nobody reads any more is given back. After a failure
+ * the graph computes the same, with some nodes fused. */
+enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
+                             struct error *err);
+
+#endif
