@@ -46,6 +46,27 @@ static const char *time_text(char buffer[UNITS_MAX], double ns,
     return units_ms(buffer, ns / unit.ns * 1e6);
 }
 
+/* Thousandths are the least that a column has room for. */
+static const char *giga_text(char buffer[UNITS_MAX], double value)
+{
+    if (value > 0 && value < 0.0005)
+        snprintf(buffer, UNITS_MAX, "<0.001");
+    else
+        units_number(buffer, value > 0 ? value : NAN);
+    return buffer;
+}
+
+const char *column_gmac(char buffer[UNITS_MAX], const struct row *row)
+{
+    return giga_text(buffer, row->work.macs / 1e9);
+}
+
+const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
+                          const struct row *row)
+{
+    return giga_text(buffer, row_gflops(rows, row));
+}
+
 const char *column_text(char buffer[UNITS_MAX], enum column column,
                         const struct rows *rows, const struct ranked *item,
                         struct time_unit unit)
@@ -73,6 +94,10 @@ const char *column_text(char buffer[UNITS_MAX], enum column column,
         return time_text(buffer, item->stats.min_ns, unit);
     case COLUMN_MAX:
         return time_text(buffer, item->stats.max_ns, unit);
+    case COLUMN_GMAC:
+        return column_gmac(buffer, row);
+    case COLUMN_GFLOPS:
+        return column_gflops(buffer, rows, row);
     case COLUMN_PEAK:
         return units_bytes(buffer, row->peak_bytes == RUN_UNKNOWN
                                        ? NAN
@@ -88,6 +113,8 @@ bool column_is_known(enum column column, const struct rows *rows,
 {
     if (column == COLUMN_CLASS)
         return rows->has_classes;
+    if (column == COLUMN_GMAC || column == COLUMN_GFLOPS)
+        return rows->has_macs;
     if (column != COLUMN_PEAK)
         return true;
     for (size_t i = 0; i < ranking->n; i++) {

@@ -10,17 +10,19 @@
 /* constant, title, columns on the screen, how many others come first where
  * the screen is narrow. The first four are always there. */
 #define VIEW_COLUMNS(X)                                                        \
-    X(COLUMN_CLASS, "class", 18, 6)                                            \
+    X(COLUMN_CLASS, "class", 18, 8)                                            \
     X(COLUMN_CALLS, "calls", 8, 3)                                             \
     X(COLUMN_TOTAL, "total", 10, 0)                                            \
     X(COLUMN_SELF, "self", 10, 1)                                              \
     X(COLUMN_SHARE, "share", 7, 2)                                             \
-    X(COLUMN_CALL, "a call", 9, 4)                                             \
-    X(COLUMN_MEDIAN, "median", 9, 7)                                           \
-    X(COLUMN_P95, "p95", 9, 5)                                                 \
-    X(COLUMN_MIN, "min", 9, 9)                                                 \
-    X(COLUMN_MAX, "max", 9, 8)                                                 \
-    X(COLUMN_PEAK, "peak", 10, 10)
+    X(COLUMN_CALL, "a call", 9, 6)                                             \
+    X(COLUMN_MEDIAN, "median", 9, 9)                                           \
+    X(COLUMN_P95, "p95", 9, 7)                                                 \
+    X(COLUMN_MIN, "min", 9, 11)                                                \
+    X(COLUMN_MAX, "max", 9, 10)                                                \
+    X(COLUMN_GMAC, "GMAC", 9, 4)                                               \
+    X(COLUMN_GFLOPS, "GFLOP/s", 9, 5)                                          \
+    X(COLUMN_PEAK, "peak", 10, 12)
 
 enum column {
 #define VIEW_COLUMN_ENUM(name, title, width, screen) name,
@@ -40,6 +42,11 @@ const char *column_title(char buffer[UNITS_MAX], enum column column,
 const char *column_text(char buffer[UNITS_MAX], enum column column,
                         const struct rows *rows, const struct ranked *item,
                         struct time_unit unit);
+
+/* "88.1", "<0.001", "-" where there are none. */
+const char *column_gmac(char buffer[UNITS_MAX], const struct row *row);
+const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
+                          const struct row *row);
 
 /* Whether anything is known that the column could show. */
 bool column_is_known(enum column column, const struct rows *rows,

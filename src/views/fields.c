@@ -65,6 +65,20 @@ double field_value(enum field field, const struct rows *rows,
         return bytes_value(row->bytes);
     case FIELD_PEAK_BYTES:
         return bytes_value(row->peak_bytes);
+    case FIELD_MACS:
+        return row->work.macs;
+    case FIELD_SELF_MACS:
+        return row->self_macs;
+    case FIELD_GFLOPS:
+        return row_gflops(rows, row);
+    case FIELD_FLOPS:
+        return row->work.flops;
+    case FIELD_READ_BYTES:
+        return row->work.read_bytes;
+    case FIELD_WRITE_BYTES:
+        return row->work.write_bytes;
+    case FIELD_PARAMETERS:
+        return row->work.parameters;
     case N_FIELDS:
         break;
     }

@@ -8,7 +8,8 @@
 #include "views/scope_rows.h"
 
 /* calls, total and self are of an iteration, as on the screen, the all_ ones
- * of the whole run; both are the same where no iterations are marked. */
+ * of the whole run; both are the same where no iterations are marked. From
+ * macs on it is work of an iteration, but for self_macs with what is below. */
 #define VIEW_FIELDS(X)                                                         \
     X(FIELD_DEPTH, "depth")                                                    \
     X(FIELD_CALLS, "calls")                                                    \
@@ -29,7 +30,14 @@
     X(FIELD_ALL_TOTAL, "all_total_ns")                                         \
     X(FIELD_ALL_SELF, "all_self_ns")                                           \
     X(FIELD_BYTES, "bytes")                                                    \
-    X(FIELD_PEAK_BYTES, "peak_bytes")
+    X(FIELD_PEAK_BYTES, "peak_bytes")                                          \
+    X(FIELD_MACS, "macs")                                                      \
+    X(FIELD_SELF_MACS, "self_macs")                                            \
+    X(FIELD_GFLOPS, "gflops")                                                  \
+    X(FIELD_FLOPS, "flops")                                                    \
+    X(FIELD_READ_BYTES, "read_bytes")                                          \
+    X(FIELD_WRITE_BYTES, "write_bytes")                                        \
+    X(FIELD_PARAMETERS, "parameters")
 
 enum field {
 #define VIEW_FIELD_ENUM(name, text) name,

@@ -10,8 +10,10 @@
 
 void ranking_release(struct ranking *ranking)
 {
-    for (size_t i = 0; i < ranking->n; i++)
+    for (size_t i = 0; i < ranking->n; i++) {
         str_release(&ranking->items[i].label);
+        str_release(&ranking->items[i].title);
+    }
     mem_free(ranking->items);
     *ranking = (struct ranking){0};
 }
@@ -59,11 +61,6 @@ static bool is_nested(const struct rows *rows, size_t at, enum view_group group)
     return false;
 }
 
-static double add_known(double a, double b)
-{
-    return isnan(a) ? b : isnan(b) ? a : a + b;
-}
-
 static void join(struct ranked *into, const struct row *row, bool nested)
 {
     struct row *sum = &into->row;
@@ -76,7 +73,9 @@ static void join(struct ranked *into, const struct row *row, bool nested)
     if (!nested) {
         sum->total_ns = add_known(sum->total_ns, row->total_ns);
         sum->share = add_known(sum->share, row->share);
+        work_add(&sum->work, &row->work);
     }
+    sum->self_macs = add_known(sum->self_macs, row->self_macs);
     if (row->bytes > sum->bytes)
         sum->bytes = row->bytes;
     if (row->peak_bytes > sum->peak_bytes)
@@ -98,10 +97,11 @@ static uint64_t find_group(const struct map groups[2], const struct row *row,
 }
 
 /* Fills the items, without labels; *n is how many there are. Rows that were
- * never called only group others: a table has nothing to say about them. */
+ * never called only group others: a table has nothing to say about them, but
+ * who does the work of those that were fused. */
 static enum assay_status join_rows(const struct rows *rows,
-                                   enum view_group group, struct ranked *items,
-                                   size_t *n)
+                                   enum view_group group, bool with_fused,
+                                   struct ranked *items, size_t *n)
 {
     enum assay_status st = ASSAY_OK;
     struct map groups[2] = {{0}, {0}}; /* inside, outside */
@@ -111,7 +111,7 @@ static enum assay_status join_rows(const struct rows *rows,
         const struct row *row = &rows->items[i];
         uint64_t at = find_group(groups, row, group);
 
-        if (!row->is_called)
+        if (!row->is_called && !(with_fused && row_is_fused(row)))
             continue;
         if (at != UINT64_MAX) {
             join(&items[at], row, is_nested(rows, i, group));
@@ -175,6 +175,14 @@ static int compare_ranked(const void *left, const void *right, void *context)
 
 /* ---- naming ----------------------------------------------------------- */
 
+static enum assay_status describe_fused(const struct run *run,
+                                        struct ranked *item)
+{
+    if (str_append(&item->title, str_text(&item->label)))
+        return ASSAY_NOMEM;
+    return row_doer(run, &item->row, &item->title);
+}
+
 static enum assay_status describe(const struct run *run,
                                   const struct view_options *options,
                                   struct ranked *item, struct error *err)
@@ -185,17 +193,26 @@ static enum assay_status describe(const struct run *run,
         st = run_scope_path(run, item->row.scope, &item->label);
     else
         st = str_append(&item->label, group_key(&item->row, options->group));
+    if (!st && row_is_fused(&item->row))
+        st = describe_fused(run, item);
     if (st)
         return error_nomem(err, item->label.n + 1, "the name of a row");
-    if (item->row.scope == RUN_NONE)
+    if (item->row.scope == RUN_NONE || !item->row.is_called)
         return ASSAY_OK;
     return run_scope_stats(run, item->row.scope, RUN_ANY, &item->stats, err);
 }
 
+const char *ranked_title(const struct ranked *item)
+{
+    if (item->title.n)
+        return str_text(&item->title);
+    return item->label.n ? str_text(&item->label) : "-";
+}
+
 enum assay_status ranking_build(const struct run *run, const struct rows *rows,
                                 const struct view_options *options,
-                                size_t default_limit, struct ranking *ranking,
-                                struct error *err)
+                                size_t default_limit, bool with_fused,
+                                struct ranking *ranking, struct error *err)
 {
     enum view_sort sort = options->sort;
     size_t limit = options->limit ? options->limit : default_limit, n;
@@ -203,7 +220,9 @@ enum assay_status ranking_build(const struct run *run, const struct rows *rows,
 
     ranking->items = mem_array(rows->n, sizeof *ranking->items);
     if (!ranking->items ||
-        join_rows(rows, options->group, ranking->items, &n) != ASSAY_OK)
+        join_rows(rows, options->group,
+                  with_fused && options->group == GROUP_SCOPE, ranking->items,
+                  &n) != ASSAY_OK)
         return error_nomem(err, rows->n * sizeof *ranking->items,
                            "the rows of a table");
     qsort_r(ranking->items, n, sizeof *ranking->items, compare_ranked, &sort);

@@ -13,6 +13,7 @@ struct ranked {
     size_t order;     /* of first appearance */
     size_t n_scopes;  /* joined in it */
     struct str label; /* the path, or what the joined ones share */
+    struct str title; /* as people read it; see ranked_title() */
     /* Of an iteration, over calls where none are marked; NaN where several
      * scopes were joined. Filled for the rows that are listed. */
     struct scope_stats stats;
@@ -25,13 +26,18 @@ struct ranking {
 };
 
 /* Takes options.sort, group, limit and all; default_limit holds where the
- * options name none, SIZE_MAX: all. Start from {0}; released by the caller,
- * also on failure. */
+ * options name none, SIZE_MAX: all. Scopes that were fused into another have
+ * no times; they are listed where they are asked for and scopes are not joined.
+ * Start from {0}; released by the caller, also on failure. */
 enum assay_status ranking_build(const struct run *run, const struct rows *rows,
                                 const struct view_options *options,
-                                size_t default_limit, struct ranking *ranking,
-                                struct error *err);
+                                size_t default_limit, bool with_fused,
+                                struct ranking *ranking, struct error *err);
 void ranking_release(struct ranking *ranking);
+
+/* The label, with the one that does its work where it was fused:
+ * "body.bn1   in conv1". "-" for an empty one. */
+const char *ranked_title(const struct ranked *item);
 
 /* Mean of one call; NaN where there was none. */
 double row_call_ns(const struct row *row);

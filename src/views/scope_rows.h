@@ -7,6 +7,7 @@
 #ifndef VIEWS_SCOPE_ROWS_H
 #define VIEWS_SCOPE_ROWS_H
 
+#include "base/str.h"
 #include "run/run.h"
 
 struct row {
@@ -15,6 +16,7 @@ struct row {
     uint32_t depth;
     const char *name, *class_name;
     bool is_called;  /* else it only groups those below it */
+    bool is_leaf;    /* called, and nothing below it was */
     bool is_outside; /* it and all below it were seen outside the iterations */
     /* Over the whole run, the iterations alone where there are some; NaN where
      * nothing is known: a row that only groups has neither calls nor self. */
@@ -22,6 +24,10 @@ struct row {
     double share;       /* of rows.whole_ns; NaN outside the iterations */
     int64_t bytes;      /* the most gained by one call, or RUN_UNKNOWN */
     int64_t peak_bytes; /* the most live during one call, or RUN_UNKNOWN */
+    /* Of one iteration, with all that is below it. done_by only where the
+     * scope was never called, because it was fused into that one. */
+    struct scope_work work;
+    double self_macs; /* without what is below it */
 };
 
 struct rows {
@@ -31,6 +37,9 @@ struct rows {
     double whole_ns;       /* what shares are of */
     bool adds_up;          /* threads ran at the same time: sums exceed it */
     bool has_classes;
+    bool has_macs;
+    double
+        macs_cover; /* share of the leaves' time in those with MACs, or NaN */
 };
 
 /* Start from {0}; released by the caller, also on failure. */
@@ -41,6 +50,22 @@ void rows_release(struct rows *rows);
 /* Of one iteration where they are marked and the row is inside them, else of
  * the whole run. */
 double rows_each(const struct rows *rows, const struct row *row, double value);
+
+/* 2 FLOP a MAC over the time of an iteration; NaN where there are no MACs. */
+double row_gflops(const struct rows *rows, const struct row *row);
+
+/* Whether the row has no times because another scope does its work. */
+bool row_is_fused(const struct row *row);
+/* Appends "   in conv1": the name of a sibling, the path of any other. */
+enum assay_status row_doer(const struct run *run, const struct row *row,
+                           struct str *text);
+
+/* The sum of what is known of both. */
+double add_known(double a, double b);
+void work_add(struct scope_work *into, const struct scope_work *from);
+
+/* Fills is_leaf, the work and what MACs cover, once the times are there. */
+void rows_add_work(const struct run *run, struct rows *rows);
 
 /* The unit that times of this run are shown in: milliseconds, microseconds for
  * runs that last less than one of those. */

@@ -6,6 +6,7 @@
 #ifndef VIEWS_SUMMARY_H
 #define VIEWS_SUMMARY_H
 
+#include "views/scope_rows.h"
 #include "views/views.h"
 
 struct summary {
@@ -20,6 +21,18 @@ void summary_machine(const struct summary *summary);
 void summary_settings(const struct summary *summary);
 void summary_import(const struct summary *summary);
 void summary_threads(const struct summary *summary);
+
+/* Of a model's run: facts that begin with model, input and content. False
+ * where it is not known which model it was. */
+bool summary_model(const struct summary *summary);
+void summary_input(const struct summary *summary);
+void summary_content(const struct summary *summary);
+/* The number that a fact holds, NaN where it holds none. */
+double summary_number(const struct run *run, const char *key);
+
+/* Of its stages, by their rows. */
+void summary_stages(const struct summary *summary, const struct rows *rows);
+void summary_balance(const struct summary *summary, const struct rows *rows);
 
 /* Of times and memory. */
 void summary_runs(const struct summary *summary);

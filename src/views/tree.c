@@ -6,13 +6,16 @@
 #include "views/columns.h"
 #include "views/line.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 enum {
     LEAST_NAME = 12, /* columns a name keeps however deep it is */
     TIME_COLUMNS = 10,
     SHARE_COLUMNS = 7,
-    CALLS_COLUMNS = 8
+    CALLS_COLUMNS = 8,
+    GMAC_COLUMNS = 8,
+    GFLOPS_COLUMNS = 9
 };
 
 /* What goes where on a line. */
@@ -24,6 +27,7 @@ struct layout {
     struct sink *sink;
     struct time_unit unit;
     size_t name, class_name, bar; /* columns; 0: not there */
+    bool has_work;                /* columns for MACs and their rate */
 };
 
 static struct layout layout_of(const struct run *run, const struct rows *rows,
@@ -39,6 +43,10 @@ static struct layout layout_of(const struct run *run, const struct rows *rows,
                             .unit = rows_unit(rows)};
     size_t taken = 2 * TIME_COLUMNS + SHARE_COLUMNS + CALLS_COLUMNS;
 
+    /* The rest shares what the columns for work leave. */
+    layout.has_work = rows->has_macs && width >= 72;
+    if (layout.has_work)
+        width -= GMAC_COLUMNS + GFLOPS_COLUMNS;
     if (width >= 72)
         layout.bar = width >= 100 ? 16 : 10;
     if (rows->has_classes && width >= 110)
@@ -107,6 +115,10 @@ static void put_head(const struct layout *layout)
     if (layout->bar)
         sink_repeat(layout->sink, " ", layout->bar + 1);
     put_right(layout, "calls", CALLS_COLUMNS);
+    if (layout->has_work) {
+        put_right(layout, "GMAC", GMAC_COLUMNS);
+        put_right(layout, "GFLOP/s", GFLOPS_COLUMNS);
+    }
     put_style(layout, STYLE_NONE);
     sink_puts(layout->sink, "\n");
 }
@@ -124,6 +136,30 @@ static void put_share(const struct layout *layout, const struct row *row)
     put_style(layout, STYLE_NONE);
 }
 
+static void put_work(const struct layout *layout, const struct row *row)
+{
+    char text[UNITS_MAX];
+
+    put_right(layout, column_gmac(text, row), GMAC_COLUMNS);
+    put_right(layout, column_gflops(text, layout->rows, row), GFLOPS_COLUMNS);
+}
+
+/* "conv1", "bn1   in conv1" where it was fused. */
+static void put_name(const struct layout *layout, const struct row *row,
+                     const char *name, size_t columns)
+{
+    struct str text = {0};
+
+    if (!row_is_fused(row))
+        text_fit(layout->sink, layout->term, name, columns, ALIGN_LEFT);
+    else if (str_append(&text, name) || row_doer(layout->run, row, &text))
+        layout->sink->failed_errno = ENOMEM;
+    else
+        text_fit(layout->sink, layout->term, str_text(&text), columns,
+                 ALIGN_LEFT);
+    str_release(&text);
+}
+
 static void put_row(const struct layout *layout, size_t at, uint32_t first,
                     const char *name)
 {
@@ -132,8 +168,7 @@ static void put_row(const struct layout *layout, size_t at, uint32_t first,
     size_t taken;
 
     taken = put_branches(layout, at, first);
-    text_fit(layout->sink, layout->term, name, layout->name - taken,
-             ALIGN_LEFT);
+    put_name(layout, row, name, layout->name - taken);
     if (layout->class_name) {
         put_style(layout, STYLE_DIM);
         sink_puts(layout->sink, "  ");
@@ -146,6 +181,8 @@ static void put_row(const struct layout *layout, size_t at, uint32_t first,
     put_share(layout, row);
     units_count(text, rows_each(layout->rows, row, row->calls));
     put_right(layout, text, CALLS_COLUMNS);
+    if (layout->has_work)
+        put_work(layout, row);
     sink_puts(layout->sink, "\n");
 }
 
@@ -206,11 +243,26 @@ static void put_hidden(const struct layout *layout,
                     choice->n_small == 1 ? "module" : "modules",
                     options->hide_below * 100,
                     units_percent(together, choice->small_share, 0));
+    if (choice->n_fused > 0)
+        line_printf(&line, "%zu fused into others", choice->n_fused);
     if (choice->n_deep > 0)
         line_printf(&line, "%zu %s below level %u", choice->n_deep,
                     choice->n_deep == 1 ? "module" : "modules", choice->depth);
     if (line.column)
         line_item(&line, choice->n_deep ? "(--depth, --all)" : "(--all)");
+    line_end(&line);
+}
+
+static void put_cover(const struct layout *layout)
+{
+    struct line line = line_begin(layout->sink, layout->term, "work");
+    char share[UNITS_MAX];
+
+    if (!layout->has_work)
+        return;
+    line.style = STYLE_DIM;
+    line_printf(&line, "MACs cover %s of the time; 1 MAC = 2 FLOP",
+                units_percent(share, layout->rows->macs_cover, 0));
     line_end(&line);
 }
 
@@ -248,5 +300,6 @@ enum assay_status tree_write(const struct run *run, const struct rows *rows,
     if (st)
         return st;
     put_hidden(&layout, options);
+    put_cover(&layout);
     return ASSAY_OK;
 }

@@ -13,6 +13,7 @@ struct tree_choice {
     bool *has_next;     /* by row: a sibling that is shown comes after it */
     size_t n_small;     /* hidden for their share */
     double small_share; /* what those take together */
+    size_t n_fused;     /* hidden: others do their work */
     size_t n_deep;      /* hidden for their depth */
     uint32_t depth;     /* levels shown below the root */
 };
@@ -25,7 +26,8 @@ enum assay_status tree_choose(const struct rows *rows,
                               struct error *err);
 void tree_release(struct tree_choice *choice); /* start from {0} */
 
-/* Head, rows, what was outside of the iterations, what is hidden. */
+/* Head, rows, what was outside of the iterations, what is hidden, what the
+ * MACs stand for. */
 enum assay_status tree_write(const struct run *run, const struct rows *rows,
                              const struct tree_choice *choice,
                              const struct view_options *options,

@@ -83,6 +83,8 @@ static void hide_deep(const struct rows *rows, struct tree_choice *choice)
         if (row->depth > choice->depth) {
             choice->is_shown[i] = false;
             choice->n_deep++;
+        } else if (!choice->is_shown[i] && row_is_fused(row)) {
+            choice->n_fused++;
         } else if (!choice->is_shown[i]) {
             choice->n_small++;
             if (choice->is_shown[row->parent] && row->share > 0)

@@ -25,9 +25,12 @@ static void put_text(struct sink *sink, const char *text)
     sink_puts(sink, "\"");
 }
 
-static void put_item(struct sink *sink, const struct rows *rows,
-                     const struct ranked *item)
+static enum assay_status put_item(struct sink *sink, const struct run *run,
+                                  const struct rows *rows,
+                                  const struct ranked *item)
 {
+    struct str doer = {0};
+    enum assay_status st = ASSAY_OK;
     char number[DECIMAL_MAX];
 
     put_text(sink, str_text(&item->label));
@@ -44,7 +47,13 @@ static void put_item(struct sink *sink, const struct rows *rows,
             sink_puts(sink, number);
         }
     }
+    if (row_is_fused(&item->row))
+        st = run_scope_path(run, item->row.work.done_by, &doer);
+    sink_puts(sink, ",");
+    put_text(sink, str_text(&doer));
     sink_puts(sink, "\r\n");
+    str_release(&doer);
+    return st;
 }
 
 enum assay_status view_csv(const struct run *run,
@@ -56,16 +65,17 @@ enum assay_status view_csv(const struct run *run,
     enum assay_status st = rows_build(run, &rows, err);
 
     if (!st)
-        st = ranking_build(run, &rows, options, SIZE_MAX, &ranking, err);
+        st = ranking_build(run, &rows, options, SIZE_MAX, true, &ranking, err);
     if (st)
         goto done;
     sink_puts(sink, "path,name,class");
     for (enum field i = 0; i < N_FIELDS; i++)
         sink_printf(sink, ",%s", field_name(i));
-    sink_puts(sink, "\r\n");
-    for (size_t i = 0; i < ranking.n; i++)
-        put_item(sink, &rows, &ranking.items[i]);
-    st = sink_status(sink, err);
+    sink_puts(sink, ",done_by\r\n");
+    for (size_t i = 0; !st && i < ranking.n; i++)
+        st = put_item(sink, run, &rows, &ranking.items[i]);
+    st = st ? error_nomem(err, RUN_MAX_DEPTH, "the path of a scope")
+            : sink_status(sink, err);
 done:
     ranking_release(&ranking);
     rows_release(&rows);

@@ -5,8 +5,11 @@
 #include "base/json.h"
 #include "views/fields.h"
 #include "views/ranking.h"
+#include "views/stages.h"
+#include "views/summary.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { INDENT = 2 };
@@ -198,6 +201,57 @@ static void write_counters(struct json_writer *json, const struct run *run)
     json_array_end(json);
 }
 
+static void write_stages(struct json_writer *json, const struct rows *rows)
+{
+    struct stages stages;
+
+    json_key(json, "stages");
+    if (!stages_find(rows, &stages)) {
+        json_write_null(json);
+        return;
+    }
+    json_object_begin(json);
+    for (enum stage i = 0; i < N_STAGES; i++) {
+        char key[32];
+
+        snprintf(key, sizeof key, "%s_ms", stage_name(i));
+        json_member_double(json, key, stages.ns[i] / 1e6);
+    }
+    json_member_double(json, "residual_ms", stages.residual_ns / 1e6);
+    json_member_double(json, "iteration_ms", stages.whole_ns / 1e6);
+    json_object_end(json);
+}
+
+static void write_balance(struct json_writer *json, const struct run *run,
+                          const struct rows *rows)
+{
+    struct balance balance;
+
+    json_key(json, "balance");
+    if (!balance_find(rows, &balance)) {
+        json_write_null(json);
+        return;
+    }
+    json_object_begin(json);
+    json_member_double(json, "ops_ms", balance.ops_ns / 1e6);
+    json_member_double(json, "gaps_ms", balance.gaps_ns / 1e6);
+    json_member_double(json, "residual_ms", balance.residual_ns / 1e6);
+    json_member_double(json, "model_ms", balance.model_ns / 1e6);
+    json_member_double(json, "recording_cost_share",
+                       summary_number(run, "recording.cost_share"));
+    json_object_end(json);
+}
+
+/* The path of a scope in place of what was there. */
+static enum assay_status put_path(const struct run *run, uint32_t scope,
+                                  struct str *path, struct error *err)
+{
+    str_clear(path);
+    return run_scope_path(run, scope, path)
+               ? error_nomem(err, RUN_MAX_DEPTH, "the path of a scope")
+               : ASSAY_OK;
+}
+
 static enum assay_status write_row(struct json_writer *json,
                                    const struct run *run,
                                    const struct rows *rows, size_t at,
@@ -212,9 +266,9 @@ static enum assay_status write_row(struct json_writer *json,
         return st;
     if (!row->is_called)
         stats = stats_unknown();
-    str_clear(path);
-    if (run_scope_path(run, row->scope, path))
-        return error_nomem(err, RUN_MAX_DEPTH, "the path of a scope");
+    st = put_path(run, row->scope, path, err);
+    if (st)
+        return st;
     json_inline_object_begin(json);
     json_member_string(json, "path", str_text(path));
     json_member_string(json, "name", row->name);
@@ -228,28 +282,29 @@ static enum assay_status write_row(struct json_writer *json,
     for (enum field i = 0; i < N_FIELDS; i++)
         json_member_double(json, field_name(i),
                            field_value(i, rows, row, &stats));
+    if (row_is_fused(row))
+        st = put_path(run, row->work.done_by, path, err);
+    json_member_string(json, "done_by",
+                       row_is_fused(row) ? str_text(path) : NULL);
     json_object_end(json);
-    return ASSAY_OK;
+    return st;
 }
 
 static enum assay_status write_tree(struct json_writer *json,
-                                    const struct run *run, struct error *err)
+                                    const struct run *run,
+                                    const struct rows *rows, struct error *err)
 {
-    struct rows rows = {0};
     struct str path = {0};
-    enum assay_status st = rows_build(run, &rows, err);
+    enum assay_status st = ASSAY_OK;
 
-    if (st)
-        goto done;
-    json_member_bool(json, "threads_add_up", rows.adds_up);
+    json_member_bool(json, "threads_add_up", rows->adds_up);
+    json_member_double(json, "macs_cover", rows->macs_cover);
     json_key(json, "tree");
     json_array_begin(json);
-    for (size_t i = 0; !st && i < rows.n; i++)
-        st = write_row(json, run, &rows, i, &path, err);
+    for (size_t i = 0; !st && i < rows->n; i++)
+        st = write_row(json, run, rows, i, &path, err);
     json_array_end(json);
-done:
     str_release(&path);
-    rows_release(&rows);
     return st;
 }
 
@@ -258,24 +313,33 @@ enum assay_status view_json(const struct run *run,
                             struct sink *sink, struct error *err)
 {
     struct json_writer json = json_writer(sink, INDENT);
-    enum assay_status st;
+    struct rows rows = {0};
+    enum assay_status st = rows_build(run, &rows, err);
 
+    if (st)
+        goto done;
     json_object_begin(&json);
     write_run(&json, run, options);
     write_threads(&json, run);
     st = write_latency(&json, run, err);
-    if (!st)
-        st = write_steadiness(&json, run, err);
+    if (st)
+        goto done;
+    write_stages(&json, &rows);
+    write_balance(&json, run, &rows);
+    st = write_steadiness(&json, run, err);
     if (!st)
         st = write_memory(&json, run, err);
     if (st)
-        return st;
+        goto done;
     write_health(&json, run);
     write_counters(&json, run);
-    st = write_tree(&json, run, err);
+    st = write_tree(&json, run, &rows, err);
     if (st)
-        return st;
+        goto done;
     json_object_end(&json);
     sink_puts(sink, "\n");
-    return sink_status(sink, err);
+    st = sink_status(sink, err);
+done:
+    rows_release(&rows);
+    return st;
 }

@@ -27,11 +27,10 @@ static enum assay_status put_item(struct sink *sink, const struct rows *rows,
                                   const struct ranked *item,
                                   const struct term *term)
 {
-    const char *label = str_text(&item->label);
     enum assay_status st;
 
     sink_puts(sink, "| ");
-    st = markdown_text(sink, term, label[0] ? label : "-");
+    st = markdown_text(sink, term, ranked_title(item));
     for (enum column i = 0; !st && i < N_COLUMNS; i++) {
         char text[UNITS_MAX];
 
@@ -76,7 +75,8 @@ enum assay_status view_markdown(const struct run *run,
     enum assay_status st = rows_build(run, &rows, err);
 
     if (!st)
-        st = ranking_build(run, &rows, options, DEFAULT_ROWS, &ranking, err);
+        st = ranking_build(run, &rows, options, DEFAULT_ROWS, true, &ranking,
+                           err);
     if (!st && put_table(&rows, &ranking, options, sink))
         st = error_nomem(err, UNITS_MAX, "a row of a table");
     ranking_release(&ranking);

@@ -6,39 +6,41 @@
 enum { TREE_ROWS = 24 };
 
 static enum assay_status write_head(const struct summary *summary,
-                                    struct error *err)
+                                    const struct rows *rows, struct error *err)
 {
     enum assay_status st;
 
-    summary_run(summary);
+    if (!summary_model(summary))
+        summary_run(summary);
     summary_machine(summary);
     summary_settings(summary);
     summary_import(summary);
+    summary_input(summary);
     summary_threads(summary);
     summary_runs(summary);
     sink_puts(summary->sink, "\n");
     st = summary_latency(summary, err);
-    if (!st)
-        st = summary_steadiness(summary, err);
+    if (st)
+        return st;
+    summary_stages(summary, rows);
+    summary_balance(summary, rows);
+    st = summary_steadiness(summary, err);
     if (!st)
         st = summary_memory(summary, err);
     return st;
 }
 
 static enum assay_status write_tree(const struct summary *summary,
-                                    struct error *err)
+                                    const struct rows *rows, struct error *err)
 {
-    struct rows rows = {0};
     struct tree_choice choice = {0};
-    enum assay_status st = rows_build(summary->run, &rows, err);
+    enum assay_status st =
+        tree_choose(rows, summary->options, TREE_ROWS, &choice, err);
 
     if (!st)
-        st = tree_choose(&rows, summary->options, TREE_ROWS, &choice, err);
-    if (!st)
-        st = tree_write(summary->run, &rows, &choice, summary->options,
+        st = tree_write(summary->run, rows, &choice, summary->options,
                         summary->sink, err);
     tree_release(&choice);
-    rows_release(&rows);
     return st;
 }
 
@@ -47,17 +49,24 @@ enum assay_status view_summary(const struct run *run,
                                struct sink *sink, struct error *err)
 {
     struct summary summary = {.run = run, .options = options, .sink = sink};
-    enum assay_status st = write_head(&summary, err);
+    struct rows rows = {0};
+    enum assay_status st = rows_build(run, &rows, err);
 
+    if (!st)
+        st = write_head(&summary, &rows, err);
     if (st)
-        return st;
+        goto done;
     sink_puts(sink, "\n");
-    st = write_tree(&summary, err);
+    st = write_tree(&summary, &rows, err);
     if (st)
-        return st;
+        goto done;
     sink_puts(sink, "\n");
+    summary_content(&summary);
     summary_counters(&summary);
     summary_health(&summary);
     summary_next(&summary);
-    return sink_status(sink, err);
+    st = sink_status(sink, err);
+done:
+    rows_release(&rows);
+    return st;
 }

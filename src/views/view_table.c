@@ -19,7 +19,7 @@ static size_t longest_label(const struct ranking *ranking)
     size_t longest = LEAST_NAME;
 
     for (size_t i = 0; i < ranking->n; i++) {
-        size_t columns = text_columns(str_text(&ranking->items[i].label));
+        size_t columns = text_columns(ranked_title(&ranking->items[i]));
 
         longest = columns > longest ? columns : longest;
     }
@@ -105,10 +105,9 @@ static void put_head(const struct table *table, enum view_group group)
 
 static void put_item(const struct table *table, const struct ranked *item)
 {
-    const char *label = str_text(&item->label);
     char text[UNITS_MAX];
 
-    text_fit(table->sink, table->term, label[0] ? label : "-", table->name,
+    text_fit(table->sink, table->term, ranked_title(item), table->name,
              ALIGN_LEFT);
     for (enum column i = 0; i < N_COLUMNS; i++) {
         if (table->has[i])
@@ -157,7 +156,8 @@ enum assay_status view_table(const struct run *run,
     enum assay_status st = rows_build(run, &rows, err);
 
     if (!st)
-        st = ranking_build(run, &rows, options, DEFAULT_ROWS, &ranking, err);
+        st = ranking_build(run, &rows, options, DEFAULT_ROWS, true, &ranking,
+                           err);
     if (st)
         goto done;
     table = table_of(&rows, &ranking, options, sink);

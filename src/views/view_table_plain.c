@@ -88,7 +88,7 @@ enum assay_status view_table_plain(const struct run *run,
 
     every.all = true;
     if (!st)
-        st = ranking_build(run, &rows, &every, 0, &ranking, err);
+        st = ranking_build(run, &rows, &every, 0, false, &ranking, err);
     if (st)
         goto done;
     if (options->sort == SORT_SELF)

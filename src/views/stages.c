@@ -1,0 +1,72 @@
+/* views/stages.c - see stages.h. */
+#include "views/stages.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *stage_name(enum stage stage)
+{
+    static const char *const names[] = {
+#define VIEW_STAGE_NAME(name, text) text,
+        VIEW_STAGES(VIEW_STAGE_NAME)
+#undef VIEW_STAGE_NAME
+    };
+
+    return names[stage];
+}
+
+/* The row of a stage, 0 where there is none inside the iterations. */
+static size_t find_stage(const struct rows *rows, enum stage stage)
+{
+    for (size_t i = 1; i < rows->n; i++) {
+        const struct row *row = &rows->items[i];
+
+        if (row->depth == 1 && !row->is_outside && !isnan(row->total_ns) &&
+            strcmp(row->name, stage_name(stage)) == 0)
+            return i;
+    }
+    return 0;
+}
+
+bool stages_find(const struct rows *rows, struct stages *stages)
+{
+    size_t n = 0;
+
+    stages->whole_ns = rows_each(rows, &rows->items[0], rows->whole_ns);
+    stages->residual_ns = stages->whole_ns;
+    for (enum stage i = 0; i < N_STAGES; i++) {
+        const struct row *row = &rows->items[find_stage(rows, i)];
+
+        stages->row[i] = (size_t)(row - rows->items);
+        stages->ns[i] = NAN;
+        if (stages->row[i] == 0)
+            continue;
+        stages->ns[i] = rows_each(rows, row, row->total_ns);
+        stages->residual_ns -= stages->ns[i];
+        n++;
+    }
+    return stages->row[STAGE_MODEL] && n > 1;
+}
+
+bool balance_find(const struct rows *rows, struct balance *balance)
+{
+    size_t at = find_stage(rows, STAGE_MODEL);
+    const struct row *model = &rows->items[at];
+    double ops = 0, gaps = 0;
+
+    if (at == 0 || !model->is_called || model->is_leaf)
+        return false;
+    for (size_t i = at + 1; i < rows->n && rows->items[i].depth > model->depth;
+         i++) {
+        const struct row *row = &rows->items[i];
+
+        if (row->is_called && !row->is_outside)
+            *(row->is_leaf ? &ops : &gaps) += row->self_ns;
+    }
+    *balance = (struct balance){
+        .ops_ns = rows_each(rows, model, ops),
+        .gaps_ns = rows_each(rows, model, gaps),
+        .residual_ns = rows_each(rows, model, model->total_ns - ops - gaps),
+        .model_ns = rows_each(rows, model, model->total_ns)};
+    return true;
+}

@@ -1,0 +1,74 @@
+/* views/summary_stages.c - summary lines about the stages of a model's run. */
+#include "base/units.h"
+#include "views/line.h"
+#include "views/stages.h"
+#include "views/summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+static void put_sentence(const struct summary *summary, struct line *line,
+                         const struct str *text, enum assay_status st)
+{
+    if (st)
+        summary->sink->failed_errno = ENOMEM;
+    line_sentence(line, str_text(text));
+}
+
+/* "784", "14.0", "0.04": milliseconds without a unit. */
+static const char *short_ms(char buffer[UNITS_MAX], double ns)
+{
+    if (ns >= 99.95e6)
+        snprintf(buffer, UNITS_MAX, "%.0f", ns / 1e6);
+    else
+        units_ms(buffer, ns);
+    return buffer;
+}
+
+void summary_stages(const struct summary *summary, const struct rows *rows)
+{
+    struct line line =
+        line_begin(summary->sink, &summary->options->term, "stages");
+    enum assay_status st = ASSAY_OK;
+    struct str text = {0};
+    struct stages stages;
+
+    if (!stages_find(rows, &stages))
+        return;
+    for (enum stage i = 0; !st && i < N_STAGES; i++) {
+        char ms[UNITS_MAX];
+
+        if (stages.row[i])
+            st = str_printf(&text, "%s%s %s", text.n ? " | " : "",
+                            stage_name(i), short_ms(ms, stages.ns[i]));
+    }
+    if (!st)
+        st = str_append(&text, " ms");
+    put_sentence(summary, &line, &text, st);
+    line_end(&line);
+    str_release(&text);
+}
+
+void summary_balance(const struct summary *summary, const struct rows *rows)
+{
+    struct line line =
+        line_begin(summary->sink, &summary->options->term, "balance");
+    double cost = summary_number(summary->run, "recording.cost_share");
+    char ops[UNITS_MAX], gaps[UNITS_MAX], rest[UNITS_MAX], all[UNITS_MAX];
+    struct balance balance;
+    struct str text = {0};
+    enum assay_status st;
+
+    if (!balance_find(rows, &balance))
+        return;
+    st = str_printf(
+        &text, "ops %s + gaps %s + residual %s = model %s ms",
+        units_ms(ops, balance.ops_ns), units_ms(gaps, balance.gaps_ns),
+        units_ms(rest, balance.residual_ns), units_ms(all, balance.model_ns));
+    put_sentence(summary, &line, &text, st);
+    if (!isnan(cost))
+        line_printf(&line, "recording cost %s", units_percent(all, cost, 1));
+    line_end(&line);
+    str_release(&text);
+}

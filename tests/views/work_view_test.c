@@ -1,0 +1,325 @@
+/* What the views say about a model's run: its work, its stages, what was fused
+ * away. The numbers are those of made_model() in made_runs.h. */
+#include "base/mem.h"
+#include "made_runs.h"
+#include "test.h"
+
+#include <string.h>
+
+static struct view_options options_for(int width)
+{
+    struct view_options options = view_defaults(term_plain(width));
+
+    options.source = "run.assay";
+    return options;
+}
+
+static void check_view(view_function *view, const struct view_options *options,
+                       const char *golden)
+{
+    struct run *run = made_model(10);
+    struct str text = view_text(view, run, options);
+
+    check_golden(golden, &text);
+    str_release(&text);
+    run_free(run);
+}
+
+/* The view has every one of these parts, NULL at the end. */
+static void check_parts(view_function *view, struct run *run,
+                        const struct view_options *options,
+                        const char *const *parts)
+{
+    struct str text = view_text(view, run, options);
+
+    for (; *parts; parts++)
+        CHECK_HAS(str_text(&text), *parts);
+    str_release(&text);
+    run_free(run);
+}
+
+static void check_lacks(view_function *view, struct run *run,
+                        const struct view_options *options, const char *part)
+{
+    struct str text = view_text(view, run, options);
+
+    if (strstr(str_text(&text), part))
+        fail_msg("has '%s':\n%s", part, str_text(&text));
+    str_release(&text);
+}
+
+TEST(the_summary_of_a_model_is_one_screen)
+{
+    struct view_options options = options_for(100);
+
+    check_view(view_summary, &options, "model-summary-100.txt");
+}
+
+TEST(the_tree_has_what_was_fused_away_in_its_place)
+{
+    struct view_options options = options_for(120);
+
+    options.all = true;
+    check_view(view_tree, &options, "model-tree-all.txt");
+}
+
+TEST(tables_have_work_and_what_was_fused_away)
+{
+    struct view_options options = options_for(100);
+
+    options.all = true;
+    check_view(view_table, &options, "model-table-all.txt");
+    check_view(view_markdown, &options, "model-table.md");
+    check_view(view_csv, &options, "model-table.csv");
+}
+
+TEST(the_json_of_a_model_has_its_work_stages_and_balance)
+{
+    struct view_options options = options_for(80);
+
+    check_view(view_json, &options, "model.json");
+}
+
+TEST(the_work_of_a_class_is_added_up)
+{
+    static const char *const parts[] = {
+        /* Both convolutions: 54.8 ms, 5.48 GMAC, 200 GFLOP/s. */
+        "Conv2d                2      54.8      54.8   55 %     27.4     5.48  "
+        "    200\n",
+        NULL};
+    struct view_options options = options_for(80);
+
+    options.group = GROUP_CLASS;
+    check_parts(view_table, made_model(10), &options, parts);
+}
+
+TEST(the_plain_tree_of_a_model_is_a_pipeline_of_three_parts)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_model(10);
+    struct str text = view_text(view_tree_plain, run, &options);
+
+    CHECK_STR(str_text(&text),
+              "Pipeline (PIPELINE) took 100.00ms (self: 0.50ms)\n"
+              ". Preprocessing (PREPROCESSING) took 15.00ms (self: -)\n"
+              ". . decode () took 5.00ms (self: 5.00ms)\n"
+              ". . preprocess () took 10.00ms (self: 2.00ms)\n"
+              ". . . to_tensor () took 8.00ms (self: 8.00ms)\n"
+              ". Model (FasterRCNN) took 80.00ms (self: 0.40ms)\n"
+              ". . transform (RCNNTransform) took 6.00ms (self: 6.00ms)\n"
+              ". . backbone (BackboneWithFPN) took 60.00ms (self: 1.00ms)\n"
+              ". . . body (LayerGetter) took 44.00ms (self: 0.60ms)\n"
+              ". . . . conv1 (Conv2d) took 40.00ms (self: 40.00ms)\n"
+              ". . . . bn1 (FrozenBatchNorm2d) took - (self: -)\n"
+              ". . . . relu (ReLU) took 3.40ms (self: 3.40ms)\n"
+              ". . . fpn (FeaturePyramid) took 15.00ms (self: 0.20ms)\n"
+              ". . . . layer_blocks (ModuleList) took 14.80ms (self: -)\n"
+              ". . . . . 0 (Conv2d) took 14.80ms (self: 14.80ms)\n"
+              ". . . add (Add) took - (self: -)\n"
+              ". . roi_heads (RoIHeads) took 13.60ms (self: 0.60ms)\n"
+              ". . . fc6 (Linear) took 10.00ms (self: 10.00ms)\n"
+              ". . . relu6 (ReLU) took - (self: -)\n"
+              ". . . nms () took 3.00ms (self: 3.00ms)\n"
+              ". Postprocessing (POSTPROCESSING) took 4.50ms (self: 4.50ms)\n");
+    str_release(&text);
+    options.depth = 1;
+    text = view_text(view_tree_plain, run, &options);
+    CHECK_STR(str_text(&text),
+              "Pipeline (PIPELINE) took 100.00ms (self: 0.50ms)\n"
+              ". Preprocessing (PREPROCESSING) took 15.00ms (self: -)\n"
+              ". Model (FasterRCNN) took 80.00ms (self: 0.40ms)\n"
+              ". Postprocessing (POSTPROCESSING) took 4.50ms (self: 4.50ms)\n");
+    str_release(&text);
+    run_free(run);
+}
+
+/* The stages of a run that first met them in another order, and with more
+ * beside them. */
+TEST(the_plain_tree_puts_stages_in_order_and_the_rest_behind_them)
+{
+    static const char *const names[] = {"model",       "upload", "decode",
+                                        "postprocess", "log",    "preprocess"};
+    struct view_options options = options_for(80);
+    struct str text;
+    struct run *run;
+    uint32_t thread, below;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
+    for (uint32_t i = 0; i < 6; i++)
+        made_call(run, made_scope(run, RUN_ROOT, names[i], ""), thread, 0,
+                  i + 1, i + 1);
+    below = made_scope(run, 2, "send", "");
+    made_call(run, below, thread, 0, 1, 1);
+    made_call(run, RUN_ROOT, thread, 0, 21, 0);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    text = view_text(view_tree_plain, run, &options);
+    CHECK_STR(str_text(&text),
+              "Pipeline (PIPELINE) took 21.00ms (self: 0.00ms)\n"
+              ". Preprocessing (PREPROCESSING) took 9.00ms (self: -)\n"
+              ". . decode () took 3.00ms (self: 3.00ms)\n"
+              ". . preprocess () took 6.00ms (self: 6.00ms)\n"
+              ". Model () took 1.00ms (self: 1.00ms)\n"
+              ". Postprocessing (POSTPROCESSING) took 4.00ms (self: 4.00ms)\n"
+              ". upload () took 2.00ms (self: 2.00ms)\n"
+              ". . send () took 1.00ms (self: 1.00ms)\n"
+              ". log () took 5.00ms (self: 5.00ms)\n");
+    str_release(&text);
+    run_free(run);
+}
+
+TEST(the_plain_table_leaves_out_what_was_fused_away)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_model(10);
+
+    options.all = true;
+    check_lacks(view_table_plain, run, &options, "bn1");
+    check_lacks(view_table_plain, run, &options, "nan");
+    run_free(run);
+}
+
+TEST(a_narrow_screen_has_no_room_for_work)
+{
+    static const int widths[] = {60, 71, 72, 80, 89, 100, 120, 130, 200};
+    static view_function *const views[] = {view_summary, view_tree, view_table};
+    struct run *run = made_model(3);
+
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        struct view_options options = options_for(widths[w]);
+
+        options.all = true;
+        for (size_t i = 0; i < 3; i++) {
+            struct str text = view_text(views[i], run, &options);
+
+            CHECK(widest_line(str_text(&text)) <= (size_t)widths[w]);
+            if (i == 1)
+                CHECK_INT(strstr(text.text, "GFLOP/s") != NULL,
+                          widths[w] >= 72);
+            str_release(&text);
+        }
+    }
+    run_free(run);
+}
+
+/* Nobody knows how often the work of an iteration was done then. */
+TEST(without_iterations_there_is_no_rate)
+{
+    static const char *const parts[] = {"\"macs\": 4000000000,", NULL};
+    struct view_options options = options_for(80);
+    struct run *run;
+    uint32_t thread, conv;
+    struct scope_work work = scope_work_unknown();
+
+    work.macs = 4e9;
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
+    conv = made_scope(run, RUN_ROOT, "conv", "");
+    made_call(run, conv, thread, RUN_NONE, 40, 40);
+    CHECK_INT(run_work_set(run, conv, &work, NULL), ASSAY_OK);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    check_lacks(view_json, run, &options, "\"gflops\": 200");
+    check_parts(view_json, run, &options, parts);
+}
+
+/* A scope that was called does its own work, whatever the file says. */
+TEST(a_module_that_was_called_is_not_shown_as_fused)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_model(1);
+    struct scope_work work = scope_work_unknown();
+    uint32_t id;
+
+    CHECK_INT(run_scope_find(run, 4, "transform", "RCNNTransform", &id, NULL),
+              ASSAY_OK);
+    CHECK_INT(id, 5);
+    work.done_by = 8;
+    CHECK_INT(run_work_set(run, id, &work, NULL), ASSAY_OK);
+    check_lacks(view_tree, run, &options, "transform   in");
+    run_free(run);
+}
+
+static void set_fact(struct run *run, const char *key, const char *value)
+{
+    CHECK_INT(run_fact_set(run, key, value, NULL), ASSAY_OK);
+}
+
+TEST(lines_are_left_out_with_their_facts)
+{
+    static const char *const labels[] = {"\nmodel ",  "\ninput ", "\nstages ",
+                                         "\nbalance", "content ", "\nwork ",
+                                         "GMAC"};
+    struct view_options options = options_for(100);
+    struct run *run = made_detector();
+
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        check_lacks(view_summary, run, &options, labels[i]);
+    run_free(run);
+}
+
+TEST(a_line_says_as_much_as_is_known)
+{
+    static const char *const parts[] = {
+        "model    tiny   900 params   3.5 KiB\n",
+        "\ninput    1 photograph\n",
+        "\ncontent  detections 0\n",
+        NULL,
+    };
+    struct view_options options = options_for(100);
+    struct run *run = made_detector();
+
+    set_fact(run, "model.name", "tiny");
+    set_fact(run, "model.parameters", "900");
+    set_fact(run, "model.parameter_bytes", "3600");
+    set_fact(run, "input.photographs", "1");
+    set_fact(run, "content.detections", "0");
+    check_parts(view_summary, run, &options, parts);
+}
+
+TEST(facts_that_hold_no_number_are_passed_over)
+{
+    static const char *const parts[] = {"model    tiny   fp32\n", NULL};
+    struct view_options options = options_for(100);
+    struct run *run = made_detector();
+
+    set_fact(run, "model.name", "tiny");
+    set_fact(run, "model.parameters", "many");
+    set_fact(run, "model.parameter_bytes", "12 MiB");
+    set_fact(run, "model.precision", "fp32");
+    check_parts(view_summary, run, &options, parts);
+    run = made_model(2);
+    set_fact(run, "recording.cost_share", "inf");
+    check_lacks(view_summary, run, &options, "recording cost");
+    run_free(run);
+}
+
+TEST(views_of_work_leak_nothing_whichever_allocation_fails)
+{
+    static view_function *const views[] = {
+        view_summary, view_tree,     view_table,     view_json,
+        view_csv,     view_markdown, view_tree_plain};
+    struct view_options options = options_for(80);
+    struct run *run = made_model(3);
+
+    options.all = true;
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        long nth = 0, before = mem_live();
+        enum assay_status st;
+
+        do {
+            struct str text = {0};
+            struct sink sink = sink_to_str(&text);
+            struct error err = {0};
+
+            mem_fail_at(nth++);
+            st = views[i](run, &options, &sink, &err);
+            mem_fail_at(-1);
+            if (st)
+                CHECK(err.text[0] != '\0');
+            str_release(&text);
+            CHECK_INT(mem_live(), before);
+        } while (st == ASSAY_NOMEM);
+        CHECK_INT(st, ASSAY_OK);
+    }
+    run_free(run);
+}
