@@ -46,7 +46,7 @@ static double element(const struct tensor *tensor, size_t i)
     return NAN;
 }
 
-/* Sums are of nine digits, and of more elements than that for the rest. */
+/* The tables have nine digits. */
 static void check_sums(const struct tensor *tensor, double sum, double mean_abs)
 {
     double got_sum = 0, got_abs = 0;

@@ -1,0 +1,45 @@
+/* formats/load_weights.h - from the tensors of a checkpoint to those of a
+ * graph.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_LOAD_WEIGHTS_H
+#define FORMATS_LOAD_WEIGHTS_H
+
+#include "base/sink.h"
+#include "formats/checkpoint.h"
+#include "graph/graph.h"
+
+struct weights_report {
+    size_t n_loaded;
+    size_t n_renamed;   /* of those, from names of older torchvisions */
+    size_t n_converted; /* of those, from float64 or a 16-bit float */
+    size_t n_missing, n_unknown, n_unfit;
+};
+
+/* Gives all parameters and buffers of the graph the tensors of their name.
+ *
+ * Names of torchvision before 0.13 are understood; num_batches_tracked is
+ * passed over where the graph has none; other floating point types become
+ * float32. Where tensors are missing, unknown to the graph, or of another
+ * shape or type, the graph stays as it was and the answer is ASSAY_BAD_INPUT,
+ * naming the first of each kind; all of them go to `problems`, one a line, if
+ * it is not NULL. report may be NULL. */
+enum assay_status weights_load(struct graph *graph,
+                               const struct checkpoint *checkpoint,
+                               struct pool *pool, struct sink *problems,
+                               struct weights_report *report,
+                               struct error *err);
+
+/* The same from a file, unwrapped. */
+enum assay_status weights_load_file(struct graph *graph, const char *path,
+                                    struct pool *pool, struct sink *problems,
+                                    struct weights_report *report,
+                                    struct error *err);
+
+/* Appends what torchvision since 0.13 calls a tensor that an older one named
+ * so: "backbone.fpn.inner_blocks.0.weight" is
+ * "backbone.fpn.inner_blocks.0.0.weight". Nothing where it has no other name.
+ * ASSAY_NOMEM or ASSAY_OK. */
+enum assay_status weights_new_name(const char *name, struct str *out);
+
+#endif

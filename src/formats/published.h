@@ -1,0 +1,45 @@
+/* formats/published.h - the weights of detection models that torchvision
+ * publishes, and where this program keeps them.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_PUBLISHED_H
+#define FORMATS_PUBLISHED_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+
+#define PUBLISHED_URL "https://download.pytorch.org/models"
+
+enum { PUBLISHED_HASH_DIGITS = 8 };
+
+struct published {
+    const char *model;   /* "fasterrcnn_resnet50_fpn" */
+    const char *version; /* torchvision's name of the training: "COCO_V1" */
+    const char *file;    /* its SHA-256 begins with the digits behind the - */
+    double mebibytes;
+    bool has_eps_0; /* trained with batch norms that add nothing */
+};
+
+/* In the order of torchvision's sources; model NULL at the end. */
+extern const struct published published_weights[];
+
+/* By the name of the model (its COCO_V1) or of the file; NULL where there is
+ * none. */
+const struct published *published_find(const char *name);
+
+/* The first digits of the file's SHA-256. */
+void published_hash(const struct published *published,
+                    char digits[PUBLISHED_HASH_DIGITS + 1]);
+
+/* What batch norms of a model add to the variance when it has the weights of
+ * this file: 0 for some published ones, which are known by the hash in the
+ * file's name, else 1e-5. */
+float weights_norm_eps(const char *path);
+
+/* Appends the folder for weights: $XDG_CACHE_HOME/assay/weights, or that in
+ * ~/.cache. It need not be there. */
+enum assay_status published_folder(struct str *out, struct error *err);
+
+#endif

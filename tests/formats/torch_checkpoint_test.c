@@ -1,0 +1,115 @@
+/* Checkpoints as the installed PyTorch writes them, in both formats. */
+#include "formats/checkpoint.h"
+#include "tensor_sums.h"
+#include "test.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { no_torch = 77, no_python = 127 };
+
+/* Runs make_checkpoints.py once; its folder, or a skipped test. */
+static const char *made(void)
+{
+    static char folder[512], command[1200];
+    static int status = -1;
+
+    if (status < 0) {
+        snprintf(folder, sizeof folder, "%s", test_path("made"));
+        mkdir(folder, 0777);
+        snprintf(command, sizeof command,
+                 "/usr/bin/python3 %s/tests/formats/make_checkpoints.py %s",
+                 TEST_SOURCE_DIR, folder);
+        status = system(command);
+    }
+    if (WIFEXITED(status) &&
+        (WEXITSTATUS(status) == no_torch || WEXITSTATUS(status) == no_python))
+        SKIP("torch: /usr/bin/python3 has no torch (Debian: python3-torch)");
+    CHECK_INT(status, 0);
+    return folder;
+}
+
+/* Every table that matches has its checkpoint beside it. */
+static void check_tables(const char *pattern, size_t n)
+{
+    char path[600];
+    glob_t found;
+
+    snprintf(path, sizeof path, "%s/%s.tsv", made(), pattern);
+    CHECK_INT(glob(path, 0, NULL, &found), 0);
+    CHECK_INT(found.gl_pathc, n);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct checkpoint *checkpoint;
+        struct error err = {0};
+
+        snprintf(path, sizeof path, "%.*s.pth",
+                 (int)strlen(found.gl_pathv[i]) - 4, found.gl_pathv[i]);
+        CHECK_STATUS(checkpoint_open(path, &checkpoint, &err), ASSAY_OK, &err);
+        check_table(checkpoint, found.gl_pathv[i]);
+        checkpoint_free(checkpoint);
+    }
+    globfree(&found);
+}
+
+static enum assay_status
+open_made(const char *name, struct checkpoint **checkpoint, struct error *err)
+{
+    char path[600];
+
+    *err = (struct error){0};
+    snprintf(path, sizeof path, "%s/%s", made(), name);
+    return checkpoint_open(path, checkpoint, err);
+}
+
+TEST(zip_checkpoints_hold_what_pytorch_put_into_them)
+{
+    check_tables("*-zip", 6);
+}
+
+TEST(legacy_checkpoints_hold_what_pytorch_put_into_them)
+{
+    check_tables("*-legacy", 6);
+}
+
+TEST(checkpoints_of_pickle_protocol_4_hold_what_pytorch_put_into_them)
+{
+    check_tables("*-protocol4", 6);
+}
+
+TEST(an_archive_of_so_many_entries_that_it_is_zip64_is_read)
+{
+    check_tables("zip64", 1);
+}
+
+TEST(a_nested_checkpoint_unwraps_to_the_models_own_names)
+{
+    struct checkpoint *checkpoint;
+    struct error err;
+    size_t i;
+
+    CHECK_STATUS(open_made("nested-zip.pth", &checkpoint, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(checkpoint_unwrap(checkpoint, &err), ASSAY_OK);
+    CHECK_INT(checkpoint_count(checkpoint), 7);
+    CHECK(checkpoint_find(checkpoint, "0.weight", &i));
+    CHECK(checkpoint_find(checkpoint, "1.num_batches_tracked", &i));
+    checkpoint_free(checkpoint);
+}
+
+TEST(what_is_no_checkpoint_of_tensors_is_refused_with_the_reason)
+{
+    struct checkpoint *checkpoint;
+    struct error err;
+
+    CHECK_INT(open_made("compressed.refuse.pth", &checkpoint, &err),
+              ASSAY_UNSUPPORTED);
+    CHECK_HAS(err.text, "is compressed, which torch.save never does");
+    CHECK_INT(open_made("stranger.refuse.pth", &checkpoint, &err),
+              ASSAY_UNSUPPORTED);
+    CHECK_HAS(err.text, "it names __main__.Stranger, which is not loaded");
+    CHECK_INT(open_made("module.refuse.pth", &checkpoint, &err),
+              ASSAY_UNSUPPORTED);
+    CHECK_HAS(err.text, "it names torch.nn.modules.linear.Linear, which");
+}
