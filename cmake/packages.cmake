@@ -15,7 +15,6 @@ assay_require(JPEG libjpeg)
 assay_require(PNG libpng)
 assay_require(SQLITE sqlite3)
 assay_require(ZLIB zlib)
-
 # oneDNN and the threads it runs on. ThreadSanitizer knows neither.
 if(NOT ASSAY_SANITIZE MATCHES thread)
   find_package(OpenMP)
@@ -31,3 +30,4 @@ if(NOT ASSAY_SANITIZE MATCHES thread)
       "is missing. `scripts/setup.sh build` installs or names the package.")
   endif()
 endif()
+assay_require(CURL libcurl)

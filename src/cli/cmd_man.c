@@ -13,6 +13,7 @@ static const struct example environment[] = {
     {"NO_COLOR", "when set and not empty, no colour is used"},
     {"TMPDIR", "where 'assay import' sorts traces that are too long for "
                "memory; /var/tmp without it"},
+    {"XDG_CACHE_HOME", "the folder with the cache; ~/.cache without it"},
     {NULL, NULL},
 };
 
@@ -21,6 +22,7 @@ static const struct example files[] = {
     {"*.assay.part",
      "a run that is being recorded, or whose program died; it can be shown "
      "like any other"},
+    {"~/.cache/assay/weights", "what 'assay weights fetch' fetched"},
     {NULL, NULL},
 };
 

@@ -65,6 +65,7 @@ extern const struct command cmd_show;
 extern const struct command cmd_trace;
 extern const struct command cmd_compare;
 extern const struct command cmd_import;
+extern const struct command cmd_weights;
 extern const struct command cmd_help;
 extern const struct command cmd_version;
 extern const struct command cmd_completion;

@@ -12,6 +12,7 @@ const struct command *const commands[] = {
     &cmd_trace,
     &cmd_compare,
     &cmd_import,
+    &cmd_weights,
     &cmd_help,
     &cmd_version,
     &cmd_completion,

@@ -1,6 +1,8 @@
 /* cli/messages.c - see messages.h. */
 #include "cli/messages.h"
 
+#include "base/term.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -8,11 +10,15 @@ int message_failure(const struct command *command, enum assay_status status,
                     const struct error *err)
 {
     const char *text = err->text[0] ? err->text : assay_status_text(status);
+    struct sink screen = sink_to_file(stderr, "standard error");
+    struct term term = term_of(stderr);
 
     if (command && status == ASSAY_BAD_USAGE)
-        fprintf(stderr, "assay %s: %s\n", command->name, text);
+        sink_printf(&screen, "assay %s: ", command->name);
     else
-        fprintf(stderr, "assay: %s\n", text);
+        sink_puts(&screen, "assay: ");
+    text_put(&screen, &term, text); /* it may quote any bytes of a file */
+    sink_puts(&screen, "\n");
     return status_exit_code(status);
 }
 

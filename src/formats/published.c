@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 const struct published published_weights[] = {
@@ -85,4 +86,16 @@ enum assay_status published_folder(struct str *out, struct error *err)
                          "there is no folder to keep weights in; set HOME or "
                          "XDG_CACHE_HOME");
     return st ? error_nomem(err, 1, "a file name") : ASSAY_OK;
+}
+
+enum assay_status published_path(const struct published *published,
+                                 struct str *out, bool *is_there,
+                                 struct error *err)
+{
+    enum assay_status st = published_folder(out, err);
+
+    if (!st && str_printf(out, "/%s", published->file))
+        st = error_nomem(err, strlen(published->file), "a file name");
+    *is_there = !st && access(out->text, R_OK) == 0;
+    return st;
 }

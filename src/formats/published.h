@@ -41,5 +41,9 @@ float weights_norm_eps(const char *path);
 /* Appends the folder for weights: $XDG_CACHE_HOME/assay/weights, or that in
  * ~/.cache. It need not be there. */
 enum assay_status published_folder(struct str *out, struct error *err);
+/* The same with the name of a file behind it, and whether that is there. */
+enum assay_status published_path(const struct published *published,
+                                 struct str *out, bool *is_there,
+                                 struct error *err);
 
 #endif

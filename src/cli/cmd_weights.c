@@ -1,0 +1,318 @@
+/* cli/cmd_weights.c - assay weights: files of weights, here and published. */
+#include "cli/command.h"
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/nearest.h"
+#include "cli/result.h"
+#include "cli/weights_show.h"
+#include "formats/download.h"
+#include "formats/published.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+struct settings {
+    bool json;
+    const char *url;
+};
+
+#define FIELD(field) OPTION_FIELD(struct settings, field)
+
+static const struct option options[] = {
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .help = "show and list: as JSON",
+     FIELD(json)},
+    {.name = "url",
+     .kind = OPTION_TEXT,
+     .value = "URL",
+     .help = "fetch: the folder that the files are in",
+     .shown_default = PUBLISHED_URL,
+     FIELD(url)},
+    {.kind = OPTION_END},
+};
+
+/* ---- show ------------------------------------------------------------- */
+
+static enum assay_status show(const char *path, const struct settings *settings,
+                              struct error *err)
+{
+    struct checkpoint *checkpoint = NULL;
+    struct result result;
+    enum assay_status st = checkpoint_open(path, &checkpoint, err);
+
+    if (!st)
+        st = result_open(NULL, &result, err);
+    if (st) {
+        checkpoint_free(checkpoint);
+        return st;
+    }
+    if (settings->json)
+        weights_show_json(checkpoint, path, result.sink);
+    else
+        weights_show_table(checkpoint, path, result.sink, &result.term);
+    checkpoint_free(checkpoint);
+    return result_close(&result, sink_status(result.sink, err), err);
+}
+
+/* ---- list ------------------------------------------------------------- */
+
+/* Whether a file is in the folder for weights, if there is one. */
+static bool is_here(const struct published *published)
+{
+    struct str path = {0};
+    struct error ignored = {0};
+    bool is_there = false;
+
+    if (published_path(published, &path, &is_there, &ignored))
+        is_there = false;
+    str_release(&path);
+    return is_there;
+}
+
+static void list_table(struct sink *sink, const char *folder)
+{
+    char size[UNITS_MAX];
+
+    sink_printf(sink, "from     %s\nkept in  %s\n\n", PUBLISHED_URL, folder);
+    sink_printf(sink, "%-37s  %-11s  %8s  %s\n", "model", "version", "size",
+                "here");
+    for (const struct published *p = published_weights; p->model; p++)
+        sink_printf(sink, "%-37s  %-11s  %8s  %s\n", p->model, p->version,
+                    units_bytes(size, p->mebibytes * 0x1p20),
+                    is_here(p) ? "yes" : "-");
+}
+
+static void list_json(struct sink *sink, const char *folder)
+{
+    struct json_writer json = json_writer(sink, 2);
+
+    json_object_begin(&json);
+    json_member_string(&json, "url", PUBLISHED_URL);
+    json_member_string(&json, "folder", folder);
+    json_key(&json, "files");
+    json_array_begin(&json);
+    for (const struct published *p = published_weights; p->model; p++) {
+        json_inline_object_begin(&json);
+        json_member_string(&json, "model", p->model);
+        json_member_string(&json, "version", p->version);
+        json_member_string(&json, "file", p->file);
+        json_member_double(&json, "mebibytes", p->mebibytes);
+        json_member_bool(&json, "here", is_here(p));
+        json_object_end(&json);
+    }
+    json_array_end(&json);
+    json_object_end(&json);
+    sink_puts(sink, "\n");
+}
+
+static enum assay_status list(const struct settings *settings,
+                              struct error *err)
+{
+    struct str folder = {0};
+    struct result result;
+    enum assay_status st = published_folder(&folder, err);
+
+    if (!st)
+        st = result_open(NULL, &result, err);
+    if (st) {
+        str_release(&folder);
+        return st;
+    }
+    if (settings->json)
+        list_json(result.sink, folder.text);
+    else
+        list_table(result.sink, folder.text);
+    str_release(&folder);
+    return result_close(&result, sink_status(result.sink, err), err);
+}
+
+/* ---- fetch ------------------------------------------------------------ */
+
+static enum assay_status find_published(const char *name,
+                                        const struct published **out,
+                                        struct error *err)
+{
+    struct nearest nearest = nearest_to(name);
+
+    *out = published_find(name);
+    if (*out)
+        return ASSAY_OK;
+    for (const struct published *p = published_weights; p->model; p++) {
+        nearest_offer(&nearest, p->model);
+        nearest_offer(&nearest, p->file);
+    }
+    if (nearest.candidate)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "no weights are published for '%s'; did you mean "
+                         "'%s'?",
+                         name, nearest.candidate);
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "no weights are published for '%s'; 'assay weights list' "
+                     "names those that are",
+                     name);
+}
+
+static enum assay_status transfer(const struct published *published,
+                                  const char *base, const char *path,
+                                  struct error *err)
+{
+    char digits[PUBLISHED_HASH_DIGITS + 1];
+    struct term term = term_of(stderr);
+    struct sink screen = sink_to_file(stderr, "standard error");
+    struct progress progress =
+        progress_start(&screen, &term, clock_real(), "fetching", "bytes", 0);
+    struct str url = {0};
+    enum assay_status st = ASSAY_OK;
+
+    published_hash(published, digits);
+    if (str_printf(&url, "%s/%s", base, published->file))
+        st = error_nomem(err, strlen(base), "a URL");
+    if (!st)
+        st = download_file(&(struct download){.url = url.text,
+                                              .path = path,
+                                              .sha256_digits = digits,
+                                              .progress = &progress},
+                           err);
+    progress_finish(&progress);
+    str_release(&url);
+    return st;
+}
+
+static enum assay_status print_fetched(const char *path, bool was_there,
+                                       struct error *err)
+{
+    char size[UNITS_MAX];
+    struct result result;
+    struct stat info;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    if (st)
+        return st;
+    sink_printf(result.sink, "%s  %s  %s\n", was_there ? "found" : "wrote",
+                path,
+                units_file_size(
+                    size, stat(path, &info) == 0 ? (double)info.st_size : 0));
+    sink_printf(result.sink, "next   assay weights show %s\n", path);
+    return result_close(&result, sink_status(result.sink, err), err);
+}
+
+static enum assay_status
+fetch(const char *name, const struct settings *settings, struct error *err)
+{
+    const struct published *published;
+    struct str path = {0};
+    bool is_there = false;
+    enum assay_status st = find_published(name, &published, err);
+
+    if (!st)
+        st = published_path(published, &path, &is_there, err);
+    if (!st && !is_there)
+        st = transfer(published, settings->url ? settings->url : PUBLISHED_URL,
+                      path.text, err);
+    if (!st)
+        st = print_fetched(path.text, is_there, err);
+    str_release(&path);
+    return st;
+}
+
+/* ---- the command ------------------------------------------------------ */
+
+static const char *const actions[] = {"show", "list", "fetch", NULL};
+
+enum action { ACTION_SHOW, ACTION_LIST, ACTION_FETCH };
+
+static enum assay_status find_action(const char *word, enum action *action,
+                                     struct error *err)
+{
+    struct nearest nearest = nearest_to(word);
+
+    for (int i = 0; actions[i]; i++) {
+        if (strcmp(actions[i], word) == 0) {
+            *action = (enum action)i;
+            return ASSAY_OK;
+        }
+        nearest_offer(&nearest, actions[i]);
+    }
+    if (nearest.candidate)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "cannot '%s' weights; did you mean '%s'?", word,
+                         nearest.candidate);
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "cannot '%s' weights; there are 'show FILE', 'list' and "
+                     "'fetch NAME'",
+                     word);
+}
+
+static enum assay_status run_weights(const struct arguments *arguments,
+                                     struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+    const char *const *words = arguments->operands.items;
+    bool has_word = arguments->operands.n > 1;
+    enum action action = ACTION_LIST;
+    enum assay_status st = find_action(words[0], &action, err);
+
+    if (st)
+        return st;
+    if (settings->url && action != ACTION_FETCH)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--url goes with 'fetch', not with '%s'", words[0]);
+    if (settings->json && action == ACTION_FETCH)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--json goes with 'show' and 'list'");
+    switch (action) {
+    case ACTION_SHOW:
+        return has_word ? show(words[1], settings, err)
+                        : error_set(err, ASSAY_BAD_USAGE,
+                                    "'show' wants a file of weights");
+    case ACTION_LIST:
+        return has_word ? error_set(err, ASSAY_BAD_USAGE,
+                                    "'list' takes no more words; '%s' is one",
+                                    words[1])
+                        : list(settings, err);
+    case ACTION_FETCH:
+        return has_word ? fetch(words[1], settings, err)
+                        : error_set(err, ASSAY_BAD_USAGE,
+                                    "'fetch' wants the name of a model; "
+                                    "'assay weights list' has them");
+    }
+    return ASSAY_OK;
+}
+
+const struct command cmd_weights = {
+    .name = "weights",
+    .section = "Models",
+    .purpose = "look into files of weights, fetch published ones",
+    .usage = (const char *const[]){"weights show [--json] FILE",
+                                   "weights list [--json]",
+                                   "weights fetch [--url URL] NAME", NULL},
+    .operands = {.min = 1,
+                 .max = 2,
+                 .missing = "'show', 'list' or 'fetch'",
+                 .words = actions},
+    .description =
+        (const char *const[]){
+            "Shows the tensors of a PyTorch checkpoint (both formats) or a "
+            "safetensors file: name, type, shape. Nothing in a checkpoint is "
+            "executed; one that needs more than tensors is refused, naming "
+            "what it wants.",
+            "Lists and fetches the weights of detection models that "
+            "torchvision publishes. They are kept in "
+            "$XDG_CACHE_HOME/assay/weights, or that folder in ~/.cache. A "
+            "download that was interrupted goes on where it ended, and a file "
+            "appears only when it has the hash that its name says.",
+            NULL,
+        },
+    .options = options,
+    .examples =
+        (const struct example[]){
+            {"weights show model.pth", "the tensors of a checkpoint"},
+            {"weights fetch maskrcnn_resnet50_fpn",
+             "the weights torchvision trained on COCO"},
+            {NULL, NULL},
+        },
+    .settings_bytes = sizeof(struct settings),
+    .run = run_weights,
+};

@@ -1,0 +1,272 @@
+/* formats/download.c - see download.h. */
+#include "formats/download.h"
+
+#include "base/sha256.h"
+#include "base/str.h"
+#include "formats/curl_library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    connect_seconds = 30,
+    stalled_seconds = 60, /* without a byte: given up, to be resumed */
+    max_redirects = 10,
+    http_bad_request = 400,
+    http_not_found = 404,
+    http_range_wrong = 416
+};
+
+struct transfer {
+    const struct download *download;
+    const char *part;
+    int fd;
+    uint64_t resumed; /* bytes that were there before */
+    int write_errno;
+    long http_status;
+    struct curl_library curl;
+    CURL *handle;
+};
+
+static size_t write_part(char *bytes, size_t size, size_t n, void *context)
+{
+    struct transfer *transfer = context;
+    size_t wanted = size * n, done = 0;
+
+    while (done < wanted) {
+        ssize_t wrote = write(transfer->fd, bytes + done, wanted - done);
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0) {
+            transfer->write_errno = errno;
+            return 0;
+        }
+        done += (size_t)wrote;
+    }
+    return wanted;
+}
+
+static int show_progress(void *context, curl_off_t total, curl_off_t now,
+                         curl_off_t up_total, curl_off_t up_now)
+{
+    struct transfer *transfer = context;
+    struct progress *progress = transfer->download->progress;
+
+    (void)up_total;
+    (void)up_now;
+    if (progress && total > 0) {
+        progress->total = transfer->resumed + (uint64_t)total;
+        progress_update(progress, transfer->resumed + (uint64_t)now);
+    }
+    return 0;
+}
+
+static void set_options(struct transfer *transfer)
+{
+    __typeof__(curl_easy_setopt) *set = transfer->curl.easy_setopt;
+    CURL *handle = transfer->handle;
+
+    set(handle, CURLOPT_URL, transfer->download->url);
+    set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    set(handle, CURLOPT_FOLLOWLOCATION, 1L);
+    set(handle, CURLOPT_MAXREDIRS, (long)max_redirects);
+    set(handle, CURLOPT_FAILONERROR, 1L);
+    set(handle, CURLOPT_NOSIGNAL, 1L);
+    set(handle, CURLOPT_CONNECTTIMEOUT, (long)connect_seconds);
+    set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(handle, CURLOPT_LOW_SPEED_TIME, (long)stalled_seconds);
+    set(handle, CURLOPT_USERAGENT, "assay/" ASSAY_VERSION);
+    set(handle, CURLOPT_WRITEFUNCTION, write_part);
+    set(handle, CURLOPT_WRITEDATA, transfer);
+    set(handle, CURLOPT_NOPROGRESS, 0L);
+    set(handle, CURLOPT_XFERINFOFUNCTION, show_progress);
+    set(handle, CURLOPT_XFERINFODATA, transfer);
+}
+
+/* Goes on behind what the part file holds already. */
+static CURLcode perform(struct transfer *transfer)
+{
+    CURLcode code;
+    off_t at = lseek(transfer->fd, 0, SEEK_END);
+
+    transfer->resumed = at > 0 ? (uint64_t)at : 0;
+    transfer->curl.easy_setopt(transfer->handle, CURLOPT_RESUME_FROM_LARGE,
+                               (curl_off_t)transfer->resumed);
+    code = transfer->curl.easy_perform(transfer->handle);
+    transfer->http_status = 0;
+    transfer->curl.easy_getinfo(transfer->handle, CURLINFO_RESPONSE_CODE,
+                                &transfer->http_status);
+    return code;
+}
+
+static enum assay_status explain(const struct transfer *transfer, CURLcode code,
+                                 struct error *err)
+{
+    const char *url = transfer->download->url;
+
+    if (code == CURLE_WRITE_ERROR && transfer->write_errno)
+        return error_errno(err, transfer->write_errno, "writing %s",
+                           transfer->part);
+    if (transfer->http_status == http_not_found)
+        return error_set(err, ASSAY_NOT_FOUND,
+                         "%s is not there (HTTP 404); has it moved?", url);
+    if (transfer->http_status >= http_bad_request)
+        return error_set(err, ASSAY_IO, "the server refuses %s (HTTP %ld)", url,
+                         transfer->http_status);
+    if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
+        code == CURLE_COULDNT_RESOLVE_PROXY)
+        return error_set(err, ASSAY_NOT_FOUND,
+                         "cannot reach %s; without a network, fetch it on "
+                         "another machine and name the file with --weights",
+                         url);
+    return error_set(err, ASSAY_IO,
+                     "fetching %s: %s; run the command again to go on from "
+                     "there",
+                     url, transfer->curl.easy_strerror(code));
+}
+
+static enum assay_status hash_file(int fd, const char *path,
+                                   char hex[SHA256_HEX], struct error *err)
+{
+    unsigned char bytes[64 * 1024];
+    struct sha256 sha;
+    off_t at = 0;
+    ssize_t n;
+
+    sha256_init(&sha);
+    while ((n = pread(fd, bytes, sizeof bytes, at)) > 0) {
+        sha256_update(&sha, bytes, (size_t)n);
+        at += n;
+    }
+    if (n < 0)
+        return error_errno(err, errno, "reading %s", path);
+    sha256_finish(&sha, hex);
+    return ASSAY_OK;
+}
+
+/* The part file becomes the file, or goes where it has another hash. */
+static enum assay_status finish(const struct transfer *transfer,
+                                struct error *err)
+{
+    const char *wanted = transfer->download->sha256_digits;
+    const char *path = transfer->download->path;
+    char hex[SHA256_HEX];
+    enum assay_status st = hash_file(transfer->fd, transfer->part, hex, err);
+
+    if (st)
+        return st;
+    if (strncmp(hex, wanted, strlen(wanted)) != 0) {
+        unlink(transfer->part);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "what came from %s has SHA-256 %.8s..., not %s...; it "
+                         "was removed, fetch it again",
+                         transfer->download->url, hex, wanted);
+    }
+    if (fsync(transfer->fd) || rename(transfer->part, path))
+        return error_errno(err, errno, "writing %s", path);
+    return ASSAY_OK;
+}
+
+/* A server that cannot go on in the middle, or finds nothing left to send
+ * although the hash is wrong, is asked for the whole. */
+static enum assay_status fetch(struct transfer *transfer, struct error *err)
+{
+    CURLcode code = perform(transfer);
+
+    if (transfer->resumed && transfer->http_status == http_range_wrong) {
+        struct error ignored = {0};
+        char hex[SHA256_HEX];
+        const char *wanted = transfer->download->sha256_digits;
+
+        if (!hash_file(transfer->fd, transfer->part, hex, &ignored) &&
+            strncmp(hex, wanted, strlen(wanted)) == 0)
+            return finish(transfer, err);
+    }
+    if (transfer->resumed && (transfer->http_status == http_range_wrong ||
+                              code == CURLE_RANGE_ERROR)) {
+        if (ftruncate(transfer->fd, 0))
+            return error_errno(err, errno, "writing %s", transfer->part);
+        code = perform(transfer);
+    }
+    return code ? explain(transfer, code, err) : finish(transfer, err);
+}
+
+/* ---- files ------------------------------------------------------------ */
+
+static enum assay_status make_folders(const char *path, struct error *err)
+{
+    struct str folder = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (const char *slash = strchr(path + 1, '/'); !st && slash;
+         slash = strchr(slash + 1, '/')) {
+        str_clear(&folder);
+        if (str_append_n(&folder, path, (size_t)(slash - path)))
+            st = error_nomem(err, strlen(path), "a file name");
+        else if (mkdir(folder.text, 0777) && errno != EEXIST)
+            st = error_errno(err, errno, "cannot make the folder %s",
+                             folder.text);
+    }
+    str_release(&folder);
+    return st;
+}
+
+/* Only one process at a time writes to a part file. */
+static enum assay_status open_part(struct transfer *transfer, struct error *err)
+{
+    transfer->fd = open(transfer->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (transfer->fd < 0)
+        return error_errno(err, errno, "cannot write %s", transfer->part);
+    if (flock(transfer->fd, LOCK_EX | LOCK_NB))
+        return error_set(err, ASSAY_IO,
+                         "%s is being fetched by another process",
+                         transfer->part);
+    return ASSAY_OK;
+}
+
+/* A part of nothing is of no use to anyone. */
+static void close_part(struct transfer *transfer)
+{
+    struct stat info;
+
+    if (transfer->fd < 0)
+        return;
+    if (fstat(transfer->fd, &info) == 0 && info.st_size == 0)
+        unlink(transfer->part);
+    close(transfer->fd);
+}
+
+enum assay_status download_file(const struct download *download,
+                                struct error *err)
+{
+    struct transfer transfer = {.download = download, .fd = -1};
+    struct str part = {0};
+    enum assay_status st = curl_library_load(&transfer.curl, err);
+
+    if (!st && str_printf(&part, "%s.part", download->path))
+        st = error_nomem(err, strlen(download->path), "a file name");
+    transfer.part = str_text(&part);
+    if (!st)
+        st = make_folders(download->path, err);
+    if (!st)
+        st = open_part(&transfer, err);
+    if (!st) {
+        transfer.handle = transfer.curl.easy_init();
+        if (!transfer.handle)
+            st = error_nomem(err, 1, "a download");
+    }
+    if (!st) {
+        set_options(&transfer);
+        st = fetch(&transfer, err);
+        transfer.curl.easy_cleanup(transfer.handle);
+    }
+    close_part(&transfer);
+    str_release(&part);
+    return st;
+}

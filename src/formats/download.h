@@ -1,0 +1,25 @@
+/* formats/download.h - fetching a file whose hash is known.
+ *
+ * What was fetched waits in PATH.part: an interrupted download goes on where
+ * it ended, and PATH appears only when it is whole and has the right hash.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_DOWNLOAD_H
+#define FORMATS_DOWNLOAD_H
+
+#include "base/error.h"
+#include "base/progress.h"
+
+struct download {
+    const char *url;           /* http or https */
+    const char *path;          /* its folders are made */
+    const char *sha256_digits; /* how the hash of the whole begins */
+    struct progress *progress; /* NULL: none; its total is set when known */
+};
+
+/* ASSAY_NOT_FOUND where the server has no such file or cannot be reached,
+ * ASSAY_BAD_INPUT where the hash is another one: nothing is kept then. */
+enum assay_status download_file(const struct download *download,
+                                struct error *err);
+
+#endif

@@ -1,0 +1,1 @@
+assay weights fetch fasterrcnn_resnet50_fp

@@ -1,0 +1,1 @@
+assay weights show "$inputs/weights.pth" | sed "s,$inputs/,,"

@@ -1,0 +1,1 @@
+cd "$inputs" && assay weights show --json weights.pth

@@ -1,0 +1,1 @@
+assay weights show nowhere.pth

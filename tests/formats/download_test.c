@@ -1,0 +1,277 @@
+/* Downloads from a server on loopback that behaves, and misbehaves. */
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "formats/download.h"
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { n_bytes = 100000 };
+
+static struct error err;
+
+/* ---- the server ------------------------------------------------------- */
+
+static void run_server(const int to[2], const int from[2])
+{
+    dup2(to[0], STDIN_FILENO);
+    dup2(from[1], STDOUT_FILENO);
+    close(to[1]);
+    close(from[0]);
+    execl("/usr/bin/python3", "python3",
+          TEST_SOURCE_DIR "/tests/formats/file_server.py", test_path("."),
+          (char *)NULL);
+    _exit(127);
+}
+
+/* Its port. It lives until this process closes the pipe by ending. */
+static int server_port(void)
+{
+    static int port = -1;
+    int to[2], from[2];
+    char line[16] = "";
+
+    if (access("/usr/bin/python3", X_OK))
+        SKIP("python3: no /usr/bin/python3 to serve files");
+    if (port > 0)
+        return port;
+    setenv("no_proxy", "127.0.0.1", 1);
+    test_path("."); /* makes the folder */
+    CHECK(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0);
+    if (fork() == 0)
+        run_server(to, from);
+    close(from[1]);
+    close(to[0]);
+    CHECK(read(from[0], line, sizeof line - 1) > 0);
+    close(from[0]);
+    port = (int)strtol(line, NULL, 10);
+    CHECK(port > 0);
+    return port;
+}
+
+/* What it serves, and the hash of that. */
+static char *content(size_t n)
+{
+    char *bytes = malloc(n);
+
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (char)(i * i % 251);
+    return bytes;
+}
+
+static const char *content_hash(size_t n)
+{
+    static char hex[SHA256_HEX];
+    char *bytes = content(n);
+    struct sha256 sha;
+
+    sha256_init(&sha);
+    sha256_update(&sha, bytes, n);
+    sha256_finish(&sha, hex);
+    free(bytes);
+    return hex;
+}
+
+/* ---- asking it -------------------------------------------------------- */
+
+static const char *file_path(const char *name)
+{
+    static char path[512];
+
+    snprintf(path, sizeof path, "%s", test_path(name));
+    return path;
+}
+
+static enum assay_status get(const char *how, const char *path,
+                             const char *digits)
+{
+    char url[128];
+
+    err = (struct error){0};
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/%s", server_port(), how);
+    return download_file(
+        &(struct download){.url = url, .path = path, .sha256_digits = digits},
+        &err);
+}
+
+static bool is_there(const char *path, const char *suffix)
+{
+    char name[600];
+
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    return access(name, F_OK) == 0;
+}
+
+static void check_whole(const char *path)
+{
+    char *wanted = content(n_bytes);
+    struct str got = {0};
+
+    CHECK_STATUS(file_read(path, n_bytes, &got, &err), ASSAY_OK, &err);
+    CHECK_INT(got.n, n_bytes);
+    CHECK_INT(memcmp(got.text, wanted, n_bytes), 0);
+    CHECK(!is_there(path, ".part"));
+    str_release(&got);
+    free(wanted);
+}
+
+/* Whether the server was asked for this path from this byte on. */
+static void check_asked(const char *line)
+{
+    struct str requests = {0};
+
+    CHECK_INT(file_read(test_path("requests"), 1 << 16, &requests, &err),
+              ASSAY_OK);
+    CHECK_HAS(requests.text, line);
+    str_release(&requests);
+}
+
+static void write_part(const char *path, size_t n, char first)
+{
+    char name[600], *bytes = content(n);
+    FILE *file;
+
+    snprintf(name, sizeof name, "%s.part", path);
+    file = fopen(name, "wb");
+    bytes[0] = first;
+    CHECK_INT(fwrite(bytes, 1, n, file), n);
+    fclose(file);
+    free(bytes);
+}
+
+TEST(a_file_is_fetched_into_folders_that_are_made)
+{
+    const char *path = file_path("one/two/whole.bin");
+
+    CHECK_STATUS(get("good/100000", path, content_hash(n_bytes)), ASSAY_OK,
+                 &err);
+    check_whole(path);
+}
+
+TEST(an_address_that_moved_is_followed)
+{
+    const char *path = file_path("moved.bin");
+
+    CHECK_STATUS(get("moved/100000", path, content_hash(n_bytes)), ASSAY_OK,
+                 &err);
+    check_whole(path);
+}
+
+TEST(an_interrupted_download_goes_on_where_it_ended)
+{
+    const char *path = file_path("cut.bin");
+
+    CHECK_INT(get("cut/100000", path, content_hash(n_bytes)), ASSAY_IO);
+    CHECK_HAS(err.text, "run the command again to go on");
+    CHECK(is_there(path, ".part") && !is_there(path, ""));
+    CHECK_STATUS(get("cut/100000", path, content_hash(n_bytes)), ASSAY_OK,
+                 &err);
+    check_asked("/cut/100000 bytes=50000-");
+    check_whole(path);
+}
+
+TEST(a_server_without_ranges_is_asked_for_the_whole)
+{
+    const char *path = file_path("again.bin");
+
+    server_port();
+    write_part(path, 300, 0);
+    CHECK_STATUS(get("whole/100000", path, content_hash(n_bytes)), ASSAY_OK,
+                 &err);
+    check_asked("/whole/100000 bytes=300-");
+    check_whole(path);
+}
+
+TEST(a_part_that_is_complete_already_becomes_the_file)
+{
+    const char *path = file_path("ready.bin");
+
+    server_port();
+    write_part(path, n_bytes, 0);
+    CHECK_STATUS(get("good/100000", path, content_hash(n_bytes)), ASSAY_OK,
+                 &err);
+    check_whole(path);
+}
+
+TEST(a_part_that_is_too_long_is_thrown_away)
+{
+    const char *path = file_path("long.bin");
+
+    server_port();
+    write_part(path, n_bytes + 7, 0);
+    CHECK_STATUS(get("good/100000", path, content_hash(n_bytes)), ASSAY_OK,
+                 &err);
+    check_whole(path);
+}
+
+TEST(another_hash_is_refused_and_nothing_is_kept)
+{
+    const char *path = file_path("wrong.bin");
+
+    CHECK_INT(get("good/100000", path, "00000000"), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "not 00000000...; it was removed");
+    CHECK(!is_there(path, "") && !is_there(path, ".part"));
+}
+
+TEST(a_damaged_part_is_found_out_by_the_hash)
+{
+    const char *path = file_path("damaged.bin");
+
+    server_port();
+    write_part(path, 300, 'x');
+    CHECK_INT(get("good/100000", path, content_hash(n_bytes)), ASSAY_BAD_INPUT);
+    CHECK(!is_there(path, ".part"));
+    CHECK_STATUS(get("good/100000", path, content_hash(n_bytes)), ASSAY_OK,
+                 &err);
+    check_whole(path);
+}
+
+TEST(a_file_that_the_server_does_not_have_says_404)
+{
+    const char *path = file_path("none.bin");
+
+    CHECK_INT(get("nothing", path, "00"), ASSAY_NOT_FOUND);
+    CHECK_HAS(err.text, "/nothing is not there (HTTP 404)");
+    CHECK(!is_there(path, ".part"));
+}
+
+TEST(without_a_network_the_message_says_what_to_do)
+{
+    struct download download = {.url = "http://127.0.0.1:1/file",
+                                .path = file_path("away.bin"),
+                                .sha256_digits = "00"};
+
+    err = (struct error){0};
+    setenv("no_proxy", "127.0.0.1", 1);
+    CHECK_INT(download_file(&download, &err), ASSAY_NOT_FOUND);
+    CHECK_HAS(err.text, "cannot reach http://127.0.0.1:1/file; without a "
+                        "network, fetch it on another machine");
+}
+
+TEST(a_download_that_another_process_is_at_is_left_to_it)
+{
+    const char *path = file_path("busy.bin");
+    int fd;
+
+    server_port();
+    write_part(path, 300, 0);
+    fd = open(test_path("busy.bin.part"), O_RDWR | O_CLOEXEC);
+    CHECK_INT(flock(fd, LOCK_EX), 0);
+    CHECK_INT(get("good/100000", path, content_hash(n_bytes)), ASSAY_IO);
+    CHECK_HAS(err.text, "is being fetched by another process");
+    close(fd);
+}
+
+TEST(a_place_that_cannot_be_written_is_named)
+{
+    CHECK_INT(get("good/100000", "/proc/nowhere/file.bin", "00"),
+              ASSAY_NOT_FOUND);
+    CHECK_HAS(err.text, "cannot make the folder /proc/nowhere");
+}
