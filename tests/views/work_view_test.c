@@ -225,7 +225,7 @@ TEST(without_iterations_there_is_no_rate)
 /* A scope that was called does its own work, whatever the file says. */
 TEST(a_module_that_was_called_is_not_shown_as_fused)
 {
-    struct view_options options = options_for(80);
+    struct view_options options = options_for(200);
     struct run *run = made_model(1);
     struct scope_work work = scope_work_unknown();
     uint32_t id;
