@@ -1,8 +1,8 @@
 /* ops/mask_select.c - MaskSelect, see mask_ops.h. */
 #include "ops/mask_ops.h"
+#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/threads.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* ops/nms.c - see nms.h. */
 #include "ops/nms.h"
 
-#include "ops/ranking.h"
-#include "ops/threads.h"
+#include "ops/op_threads.h"
+#include "ops/score_rank.h"
 
 #include <string.h>
 
@@ -230,7 +230,8 @@ enum assay_status nms_run(const struct op_context *context,
         run_reference(&nms);
     } else {
         find_members(&nms);
-#pragma omp parallel for num_threads(op_threads(context)) schedule(dynamic)
+#pragma omp parallel for num_threads(op_threads(context))                      \
+    schedule(dynamic) if (input->n_groups > 1 && input->n > 256)
         for (size_t group = 0; group < input->n_groups; group++)
             run_group(&nms, group);
     }

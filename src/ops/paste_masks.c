@@ -2,9 +2,9 @@
 #include "ops/bilinear.h"
 #include "ops/boxes.h"
 #include "ops/mask_ops.h"
+#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/threads.h"
 
 #include <assert.h>
 #include <string.h>

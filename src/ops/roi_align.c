@@ -2,10 +2,10 @@
 #include "ops/roi_align.h"
 
 #include "ops/boxes.h"
+#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/roi_pool.h"
 #include "ops/shape_rules.h"
-#include "ops/threads.h"
 
 #include <assert.h>
 #include <math.h>
@@ -205,16 +205,6 @@ static void pool_reference(const struct roi *roi, float *output)
     }
 }
 
-/* The image a row of the list of boxes belongs to. */
-static int64_t image_of(const struct tensor *counts, int64_t row)
-{
-    int64_t image = 0;
-
-    for (; row >= tensor_i64(counts)[image]; image++)
-        row -= tensor_i64(counts)[image];
-    return image;
-}
-
 static enum assay_status check(const struct tensor *const *inputs,
                                const struct roi_map *maps, size_t n_maps,
                                struct error *err)
@@ -235,6 +225,90 @@ static enum assay_status check(const struct tensor *const *inputs,
     return st;
 }
 
+/* Boxes that are pooled one after the other, from one block of channels, so
+ * that what they share is still near. */
+enum { boxes_together = 256 };
+
+/* All boxes, ready to be pooled. */
+struct work {
+    struct roi *rois;
+    char *plans, *scratch; /* a plan a box, scratch a thread */
+    size_t plan_bytes, scratch_bytes;
+    int64_t n, n_blocks;
+    float *output;
+};
+
+static void pool_some(const struct work *work, int64_t first, int64_t block)
+{
+    const struct roi_map *map = work->rois[0].map;
+    int64_t size = work->rois[0].size, end = first + boxes_together;
+    float *scratch = (float *)(void *)(work->scratch + (size_t)op_thread() *
+                                                           work->scratch_bytes);
+
+    for (int64_t i = first; i < end && i < work->n; i++)
+        roi_pool_block(&work->rois[i],
+                       work->plans + (size_t)i * work->plan_bytes, block,
+                       scratch, work->output + i * map->channels * size * size);
+}
+
+static void pool_fast(const struct work *work, int n_threads)
+{
+    int64_t n_parts = (work->n + boxes_together - 1) / boxes_together;
+
+#pragma omp parallel num_threads(n_threads)
+    {
+#pragma omp for
+        for (int64_t i = 0; i < work->n; i++)
+            roi_plan(&work->rois[i],
+                     work->plans + (size_t)i * work->plan_bytes);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < n_parts * work->n_blocks; i++)
+            pool_some(work, i % n_parts * boxes_together, i / n_parts);
+    }
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
+}
+
+static enum assay_status take_memory(const struct op_context *context,
+                                     const struct roi_align_attrs *attrs,
+                                     struct work *work, struct buffer **memory,
+                                     struct error *err)
+{
+    size_t n = (size_t)work->n, n_threads = (size_t)op_threads(context);
+    size_t rois_bytes = round_up(n * sizeof(struct roi));
+    enum assay_status st;
+
+    work->plan_bytes = round_up(roi_plan_bytes(attrs));
+    work->scratch_bytes = round_up(roi_pool_scratch_bytes(attrs));
+    st = pool_take(context->pool,
+                   rois_bytes + n * work->plan_bytes +
+                       n_threads * work->scratch_bytes,
+                   "pooling boxes", memory, err);
+    if (st)
+        return st;
+    work->rois = buffer_data(*memory);
+    work->plans = (char *)work->rois + rois_bytes;
+    work->scratch = work->plans + n * work->plan_bytes;
+    return ASSAY_OK;
+}
+
+/* Boxes in pixels of the map each is pooled from. */
+static void place_boxes(const struct roi_align_attrs *attrs,
+                        const struct pyramid *pyramid,
+                        const struct tensor *const *inputs, struct roi *rois)
+{
+    const struct box *box = tensor_boxes(inputs[ROI_ALIGN_BOXES]);
+    const struct tensor *counts = inputs[ROI_ALIGN_COUNTS];
+
+    for (int64_t image = 0; image < counts->shape.dims[0]; image++) {
+        for (int64_t i = 0; i < tensor_i64(counts)[image]; i++)
+            *rois++ = make_roi(pyramid, attrs, *box++, image);
+    }
+}
+
 enum assay_status roi_align_maps(const struct op_context *context,
                                  const struct node *node,
                                  const struct tensor *const *inputs,
@@ -242,32 +316,25 @@ enum assay_status roi_align_maps(const struct op_context *context,
                                  struct tensor *output, struct error *err)
 {
     const struct roi_align_attrs *attrs = roi_align_attrs(node);
-    const struct box *boxes = tensor_boxes(inputs[ROI_ALIGN_BOXES]);
+    struct work work = {.n = output->shape.dims[0],
+                        .n_blocks =
+                            (maps[0].channels + ROI_LANES - 1) / ROI_LANES,
+                        .output = tensor_f32(output)};
     int64_t each = maps[0].channels * attrs->size * attrs->size;
-    size_t scratch_bytes = roi_pool_scratch_bytes(attrs);
-    int n_threads = op_threads(context);
     struct buffer *memory = NULL;
     struct pyramid pyramid;
     enum assay_status st = check(inputs, maps, n_maps, err);
 
     if (!st)
-        st = pool_take(context->pool, (size_t)n_threads * scratch_bytes,
-                       "pooling boxes", &memory, err);
+        st = take_memory(context, attrs, &work, &memory, err);
     if (st)
         return st;
     pyramid = make_pyramid(maps, n_maps, inputs[ROI_ALIGN_SIZES]);
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 4)
-    for (int64_t i = 0; i < output->shape.dims[0]; i++) {
-        struct roi roi = make_roi(&pyramid, attrs, boxes[i],
-                                  image_of(inputs[ROI_ALIGN_COUNTS], i));
-        char *scratch =
-            (char *)buffer_data(memory) + (size_t)op_thread() * scratch_bytes;
-
-        if (context->is_reference)
-            pool_reference(&roi, tensor_f32(output) + i * each);
-        else
-            roi_pool(&roi, scratch, tensor_f32(output) + i * each);
-    }
+    place_boxes(attrs, &pyramid, inputs, work.rois);
+    if (!context->is_reference)
+        pool_fast(&work, op_threads(context));
+    for (int64_t i = 0; context->is_reference && i < work.n; i++)
+        pool_reference(&work.rois[i], work.output + i * each);
     buffer_release(memory);
     return ASSAY_OK;
 }

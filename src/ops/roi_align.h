@@ -20,7 +20,7 @@ enum roi_align_input {
 enum {
     ROI_ALIGN_MAX_LEVELS = 8,
     ROI_ALIGN_MAX_SIZE = 64, /* of the output, one way */
-    ROI_ALIGN_MAX_RATIO = 8
+    ROI_ALIGN_MAX_RATIO = 4
 };
 
 struct roi_align_attrs {

@@ -1,71 +1,88 @@
 /* ops/roi_pool.c - see roi_pool.h.
  *
- * The weights of a point are a product of one for its row and one for its
+ * The weight of a point is a product of one for its row and one for its
  * column, so the points of a bin come down to a few rows and columns, found
  * once for a box; then 16 channels at a time are summed up. */
 #include "ops/roi_pool.h"
 
-#include "ops/threads.h"
+#include "ops/op_threads.h"
 
-#include <string.h>
-
-enum { lanes = 16, max_taps = 2 * ROI_ALIGN_MAX_RATIO };
+enum { max_taps = 2 * ROI_ALIGN_MAX_RATIO };
 
 typedef float vector __attribute__((vector_size(64), aligned(4)));
+typedef float quad __attribute__((vector_size(16), aligned(4)));
 
-/* What a row (or a column) of bins reads. */
+/* What a row (or a column) of bins reads: which of the axis's lines, and then
+ * how many values from the first of what is there. */
 struct bin {
-    int n;
-    int at[max_taps]; /* index into the axis's lines */
+    int32_t n;
     float weight[max_taps];
+    int64_t at[max_taps];
 };
 
 /* One direction of a box: the lines of the map that it reads, in rising
- * order, each once. */
+ * order, each once. A plan is two of them: down, across. */
 struct axis {
-    int64_t n_lines;
-    int64_t lines[ROI_ALIGN_MAX_SIZE * max_taps];
-    int64_t offsets[ROI_ALIGN_MAX_SIZE * max_taps]; /* in what is read */
-    struct bin bins[ROI_ALIGN_MAX_SIZE];
+    int32_t n_lines;
+    struct bin *bins;
+    int32_t *lines;
 };
 
-struct scratch {
-    struct axis down, across;
-    float values[]; /* the output of a block, then what it reads */
+struct plan {
+    int32_t n_lines[2];
+    struct bin bins[];
 };
 
-static size_t tile_values(const struct roi_align_attrs *attrs)
+static size_t axis_lines(int64_t size, int64_t sampling_ratio)
 {
-    return (size_t)(attrs->size * attrs->size) * lanes;
+    return (size_t)(size * sampling_ratio * 2);
+}
+
+size_t roi_plan_bytes(const struct roi_align_attrs *attrs)
+{
+    return sizeof(struct plan) + 2 * (size_t)attrs->size * sizeof(struct bin) +
+           2 * axis_lines(attrs->size, attrs->sampling_ratio) * sizeof(int32_t);
 }
 
 size_t roi_pool_scratch_bytes(const struct roi_align_attrs *attrs)
 {
-    size_t taps = 2 * (size_t)attrs->sampling_ratio;
-    size_t values = tile_values(attrs) * (1 + taps * taps);
-    size_t bytes = sizeof(struct scratch) + values * sizeof(float);
+    size_t n_lines = axis_lines(attrs->size, attrs->sampling_ratio);
+    size_t n_bins = (size_t)(attrs->size * attrs->size);
 
-    return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
+    return (n_bins + n_lines * n_lines) * ROI_LANES * sizeof(float);
+}
+
+static struct axis plan_axis(const struct roi *roi, const struct plan *plan,
+                             int which)
+{
+    struct bin *bins = (struct bin *)plan->bins;
+    int32_t *lines = (int32_t *)(bins + 2 * roi->size);
+
+    return (struct axis){
+        .n_lines = plan->n_lines[which],
+        .bins = bins + which * roi->size,
+        .lines =
+            lines + (size_t)which * axis_lines(roi->size, roi->sampling_ratio)};
 }
 
 /* Samples come in rising order, so that a line is one of the last two or new.
  */
-static int line_index(struct axis *axis, int64_t line)
+static int32_t line_index(struct axis *axis, int32_t line)
 {
-    int64_t at = axis->n_lines - 1;
+    int32_t at = axis->n_lines - 1;
 
     if (at > 0 && axis->lines[at - 1] == line)
-        return (int)at - 1;
+        return at - 1;
     if (at < 0 || axis->lines[at] != line) {
         axis->lines[++at] = line;
         axis->n_lines = at + 1;
     }
-    return (int)at;
+    return at;
 }
 
-static void bin_add(struct bin *bin, int at, float weight)
+static void bin_add(struct bin *bin, int32_t at, float weight)
 {
-    for (int i = 0; i < bin->n; i++) {
+    for (int32_t i = 0; i < bin->n; i++) {
         if (bin->at[i] == at) {
             bin->weight[i] += weight;
             return;
@@ -75,14 +92,14 @@ static void bin_add(struct bin *bin, int at, float weight)
     bin->weight[bin->n++] = weight;
 }
 
-static void axis_make(struct axis *axis, const struct roi *roi, float start,
-                      float bin_size, int64_t extent)
+static int32_t fill_axis(struct axis axis, const struct roi *roi, float start,
+                         float bin_size, int64_t extent)
 {
     float share = 1 / (float)roi->sampling_ratio;
 
-    axis->n_lines = 0;
+    axis.n_lines = 0;
     for (int64_t i = 0; i < roi->size; i++) {
-        struct bin *bin = &axis->bins[i];
+        struct bin *bin = &axis.bins[i];
 
         bin->n = 0;
         for (int64_t k = 0; k < roi->sampling_ratio; k++) {
@@ -91,54 +108,109 @@ static void axis_make(struct axis *axis, const struct roi *roi, float start,
             if (!roi_sample(start, bin_size, i, k, roi->sampling_ratio, extent,
                             &tap))
                 continue;
-            bin_add(bin, line_index(axis, tap.low), share * tap.low_weight);
-            bin_add(bin, line_index(axis, tap.high), share * tap.high_weight);
+            bin_add(bin, line_index(&axis, (int32_t)tap.low),
+                    share * tap.low_weight);
+            bin_add(bin, line_index(&axis, (int32_t)tap.high),
+                    share * tap.high_weight);
+        }
+    }
+    return axis.n_lines;
+}
+
+/* From lines to values: of a dense map only those lines are there. */
+static void set_offsets(struct axis axis, const struct roi *roi, int64_t step)
+{
+    for (int64_t i = 0; i < roi->size; i++) {
+        struct bin *bin = &axis.bins[i];
+
+        for (int32_t k = 0; k < bin->n; k++) {
+            if (roi->map->is_blocked)
+                bin->at[k] = axis.lines[bin->at[k]];
+            bin->at[k] *= step;
         }
     }
 }
 
-/* One block of channels: size x size sums of 16 channels. */
-OP_CLONES
-static void sum_bins(const struct axis *down, const struct axis *across,
-                     int64_t size, const float *from, float *tile)
+void roi_plan(const struct roi *roi, void *memory)
 {
-    for (int64_t row = 0; row < size; row++) {
-        const struct bin *rows = &down->bins[row];
+    const struct roi_map *map = roi->map;
+    struct plan *plan = memory;
+    struct axis down = plan_axis(roi, plan, 0);
+    struct axis across = plan_axis(roi, plan, 1);
 
-        for (int64_t col = 0; col < size; col++, tile += lanes) {
-            const struct bin *cols = &across->bins[col];
+    plan->n_lines[0] =
+        fill_axis(down, roi, roi->y, roi->bin_height, map->height);
+    plan->n_lines[1] =
+        fill_axis(across, roi, roi->x, roi->bin_width, map->width);
+    set_offsets(across, roi, ROI_LANES);
+    set_offsets(down, roi,
+                (map->is_blocked ? map->width : plan->n_lines[1]) * ROI_LANES);
+}
+
+/* size x size sums of 16 channels. */
+OP_CLONES
+static void sum_bins(const struct bin *down, const struct bin *across,
+                     int64_t size, const float *points, float *tile)
+{
+    for (int64_t i = 0; i < size; i++) {
+        for (int64_t k = 0; k < size; k++, tile += ROI_LANES) {
             vector sum = {0};
 
-            for (int i = 0; i < rows->n; i++) {
-                const float *line = from + down->offsets[rows->at[i]];
+            for (int32_t r = 0; r < down[i].n; r++) {
+                const float *row = points + down[i].at[r];
                 vector of_row = {0};
 
-                for (int k = 0; k < cols->n; k++) {
-                    const float *point = line + across->offsets[cols->at[k]];
-
+                for (int32_t c = 0; c < across[k].n; c++)
                     of_row +=
-                        cols->weight[k] * *(const vector *)(const void *)point;
-                }
-                sum += rows->weight[i] * of_row;
+                        across[k].weight[c] *
+                        *(const vector *)(const void *)(row + across[k].at[c]);
+                sum += down[i].weight[r] * of_row;
             }
             *(vector *)(void *)tile = sum;
         }
     }
 }
 
-/* Brings the points that are read of a dense map's block together. */
-static void gather_block(const struct axis *down, const struct axis *across,
-                         const float *from, int64_t plane, int64_t width,
-                         int64_t n_channels, float *to)
+/* to[i][k] = from[k][i], 4 x 4. */
+static inline void transpose_4x4(const float *from, int64_t from_stride,
+                                 float *to, int64_t to_stride)
 {
-    for (int64_t i = 0; i < down->n_lines; i++) {
-        const float *row = from + down->lines[i] * width;
+    quad a = *(const quad *)(const void *)from;
+    quad b = *(const quad *)(const void *)(from + from_stride);
+    quad c = *(const quad *)(const void *)(from + 2 * from_stride);
+    quad d = *(const quad *)(const void *)(from + 3 * from_stride);
+    quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    quad ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    quad cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
 
-        for (int64_t k = 0; k < across->n_lines; k++, to += lanes) {
-            const float *point = row + across->lines[k];
+    *(quad *)(void *)to = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+    *(quad *)(void *)(to + to_stride) =
+        __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+    *(quad *)(void *)(to + 2 * to_stride) =
+        __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+    *(quad *)(void *)(to + 3 * to_stride) =
+        __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
 
-            for (int64_t c = 0; c < n_channels; c++)
-                to[c] = point[c * plane];
+/* Columns of a dense map's row, 16 channels of each side by side. */
+static void gather_row(const struct axis *across, const float *row,
+                       int64_t plane, int64_t n_channels, float *to)
+{
+    for (int32_t i = 0; i < across->n_lines;) {
+        const float *from = row + across->lines[i];
+        bool has_four = n_channels == ROI_LANES && i + 3 < across->n_lines &&
+                        across->lines[i + 3] == across->lines[i] + 3;
+        float *at = to + i * ROI_LANES;
+
+        if (has_four) {
+            for (int c = 0; c < ROI_LANES; c += 4)
+                transpose_4x4(from + c * plane, plane, at + c, ROI_LANES);
+            i += 4;
+        } else {
+            for (int64_t c = 0; c < ROI_LANES; c++)
+                at[c] = c < n_channels ? from[c * plane] : 0;
+            i++;
         }
     }
 }
@@ -146,51 +218,47 @@ static void gather_block(const struct axis *down, const struct axis *across,
 static void write_block(const float *tile, int64_t n_bins, int64_t n_channels,
                         float *output)
 {
-    for (int64_t c = 0; c < n_channels; c++) {
-        for (int64_t i = 0; i < n_bins; i++)
-            *output++ = tile[i * lanes + c];
+    for (int64_t c = 0; c < n_channels;) {
+        bool has_four = c + 4 <= n_channels;
+        int64_t i = 0;
+
+        for (; has_four && i + 4 <= n_bins; i += 4)
+            transpose_4x4(tile + i * ROI_LANES + c, ROI_LANES,
+                          output + c * n_bins + i, n_bins);
+        for (; i < n_bins; i++) {
+            for (int64_t k = c; k < c + (has_four ? 4 : 1); k++)
+                output[k * n_bins + i] = tile[i * ROI_LANES + k];
+        }
+        c += has_four ? 4 : 1;
     }
 }
 
-static void set_offsets(struct axis *axis, bool is_gathered, int64_t step)
-{
-    for (int64_t i = 0; i < axis->n_lines; i++)
-        axis->offsets[i] = (is_gathered ? i : axis->lines[i]) * step;
-}
-
-void roi_pool(const struct roi *roi, void *memory, float *output)
+void roi_pool_block(const struct roi *roi, const void *plan, int64_t block,
+                    float *scratch, float *output)
 {
     const struct roi_map *map = roi->map;
-    struct scratch *scratch = memory;
-    struct axis *down = &scratch->down, *across = &scratch->across;
+    struct axis down = plan_axis(roi, plan, 0);
+    struct axis across = plan_axis(roi, plan, 1);
     int64_t plane = map->height * map->width, n_bins = roi->size * roi->size;
-    int64_t n_blocks = (map->channels + lanes - 1) / lanes;
-    float *tile = scratch->values, *points = tile + n_bins * lanes;
-    bool is_gathered = !map->is_blocked;
+    int64_t left = map->channels - block * ROI_LANES;
+    int64_t n_channels = left < ROI_LANES ? left : ROI_LANES;
+    float *tile = scratch, *gathered = tile + n_bins * ROI_LANES;
+    const float *points = gathered;
 
-    axis_make(down, roi, roi->y, roi->bin_height, map->height);
-    axis_make(across, roi, roi->x, roi->bin_width, map->width);
-    set_offsets(across, is_gathered, lanes);
-    set_offsets(down, is_gathered,
-                (is_gathered ? across->n_lines : map->width) * lanes);
-    if (is_gathered)
-        memset(points, 0,
-               (size_t)(down->n_lines * across->n_lines) * lanes *
-                   sizeof *points);
-    for (int64_t i = 0; i < n_blocks; i++) {
-        int64_t left = map->channels - i * lanes;
-        int64_t n_channels = left < lanes ? left : lanes;
-        const float *from = points;
+    if (map->is_blocked) {
+        int64_t n_blocks = (map->channels + ROI_LANES - 1) / ROI_LANES;
 
-        if (is_gathered)
-            gather_block(down, across,
-                         map->data +
-                             (roi->image * map->channels + i * lanes) * plane,
-                         plane, map->width, n_channels, points);
-        else
-            from = map->data + (roi->image * n_blocks + i) * plane * lanes;
-        sum_bins(down, across, roi->size, from, tile);
-        write_block(tile, n_bins, n_channels, output);
-        output += n_channels * n_bins;
+        points =
+            map->data + (roi->image * n_blocks + block) * plane * ROI_LANES;
+    } else {
+        const float *from =
+            map->data +
+            (roi->image * map->channels + block * ROI_LANES) * plane;
+
+        for (int32_t i = 0; i < down.n_lines; i++)
+            gather_row(&across, from + down.lines[i] * map->width, plane,
+                       n_channels, gathered + i * across.n_lines * ROI_LANES);
     }
+    sum_bins(down.bins, across.bins, roi->size, points, tile);
+    write_block(tile, n_bins, n_channels, output + block * ROI_LANES * n_bins);
 }

@@ -20,10 +20,18 @@ struct roi {
 bool roi_sample(float start, float bin_size, int64_t bin, int64_t i,
                 int64_t sampling_ratio, int64_t extent, struct tap *tap);
 
+/* What a box reads, whatever the channel; made once, in memory of
+ * roi_plan_bytes(). */
+size_t roi_plan_bytes(const struct roi_align_attrs *attrs);
+void roi_plan(const struct roi *roi, void *plan);
+
+enum { ROI_LANES = 16 }; /* channels of a block */
+
 /* Scratch memory of one thread. */
 size_t roi_pool_scratch_bytes(const struct roi_align_attrs *attrs);
 
-/* Writes [c,size,size]. */
-void roi_pool(const struct roi *roi, void *scratch, float *output);
+/* Writes the block's channels of [c,size,size]. */
+void roi_pool_block(const struct roi *roi, const void *plan, int64_t block,
+                    float *scratch, float *output);
 
 #endif

@@ -2,9 +2,9 @@
 #include "ops/rpn_decode.h"
 
 #include "ops/boxes.h"
+#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/threads.h"
 
 static enum assay_status infer(const struct node *node,
                                const struct tensor *const *inputs,

@@ -1,10 +1,10 @@
 /* ops/rpn_top_k.c - see rpn_top_k.h. */
 #include "ops/rpn_top_k.h"
 
+#include "ops/op_threads.h"
 #include "ops/ops.h"
-#include "ops/ranking.h"
+#include "ops/score_rank.h"
 #include "ops/shape_rules.h"
-#include "ops/threads.h"
 
 #include <assert.h>
 
@@ -69,6 +69,7 @@ struct level {
     int64_t n_ratios, n_places;
     int64_t first_anchor;
     size_t k;
+    uint32_t *keys;            /* room for one a score */
     uint64_t *ranks, *scratch; /* room for k, by index inside the level */
     float *logits;
     int64_t *anchors;
@@ -109,6 +110,13 @@ static void choose_reference(const struct level *level)
     }
 }
 
+OP_CLONES
+static void write_keys(const float *scores, uint32_t *keys, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        keys[i] = rank_key(scores[i]);
+}
+
 /* The k-th smallest key, found 11 bits at a time, the highest first; *n_equal:
  * how many that are equal to it belong to the k. */
 static uint32_t find_last_key(const struct level *level, size_t *n_equal)
@@ -126,7 +134,7 @@ static uint32_t find_last_key(const struct level *level, size_t *n_equal)
         uint32_t counts[2048] = {0}, known = steps[step].known, digit = 0;
 
         for (int64_t i = 0; i < n; i++) {
-            uint32_t at = rank_key(level->scores[i]);
+            uint32_t at = level->keys[i];
 
             if ((at & known) == key)
                 counts[(at & ~known) >> steps[step].shift]++;
@@ -146,11 +154,11 @@ static void choose_fast(const struct level *level)
 
     if (level->k == 0)
         return;
+    write_keys(level->scores, level->keys, level->n_ratios * level->n_places);
     last = find_last_key(level, &n_equal);
     for (int64_t place = 0; place < level->n_places; place++) {
         for (int64_t ratio = 0; ratio < level->n_ratios; ratio++, index++) {
-            uint32_t key =
-                rank_key(level->scores[ratio * level->n_places + place]);
+            uint32_t key = level->keys[ratio * level->n_places + place];
 
             if (key > last || (key == last && n_equal == 0))
                 continue;
@@ -162,15 +170,42 @@ static void choose_fast(const struct level *level)
     rank_sort(level->ranks, level->scratch, level->k);
 }
 
-/* The levels before it in the image, and the images before, decide where the
- * output of a level goes. */
+/* Memory for all levels of all images. */
+struct ranks {
+    struct buffer *buffer;
+    uint64_t *ranks; /* two a chosen one */
+    uint32_t *keys;  /* one a score */
+};
+
+static enum assay_status ranks_take(struct ranks *ranks, struct pool *pool,
+                                    const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    size_t n_chosen, struct error *err)
+{
+    size_t n_scores = 0;
+    enum assay_status st;
+
+    for (size_t i = 0; i < node->n_inputs; i++)
+        n_scores += tensor_elements(inputs[i]);
+    st = pool_take(
+        pool, 2 * n_chosen * sizeof(uint64_t) + n_scores * sizeof(uint32_t),
+        "ranking scores", &ranks->buffer, err);
+    if (st)
+        return st;
+    ranks->ranks = buffer_data(ranks->buffer);
+    ranks->keys = (uint32_t *)(void *)(ranks->ranks + 2 * n_chosen);
+    return ASSAY_OK;
+}
+
+/* The images before it, and the levels before it in its image, decide where
+ * the output of a level goes. */
 static struct level level_at(const struct node *node,
                              const struct tensor *const *inputs,
                              const struct tensor *outputs, int64_t image,
-                             size_t at, uint64_t *ranks)
+                             size_t at, const struct ranks *ranks)
 {
     const int64_t *dims = inputs[at]->shape.dims;
-    int64_t to = 0, of_image = 0;
+    int64_t n_chosen = 0, n_scores = 0, to = 0;
     struct level level = {
         .scores = tensor_f32(inputs[at]) + image * level_scores(inputs[at]),
         .n_ratios = dims[1],
@@ -179,19 +214,19 @@ static struct level level_at(const struct node *node,
     };
 
     for (size_t i = 0; i < node->n_inputs; i++) {
-        of_image += level_count(node, inputs[i]);
-        if (i < at) {
-            to += level_count(node, inputs[i]);
-            level.first_anchor += level_scores(inputs[i]);
+        if (i == at) {
+            to = n_chosen;
+            level.first_anchor = n_scores;
         }
+        n_chosen += level_count(node, inputs[i]);
+        n_scores += level_scores(inputs[i]);
     }
-    to += image * of_image;
+    to += image * n_chosen;
     level.logits = tensor_f32(&outputs[RPN_TOP_K_LOGITS]) + to;
     level.anchors = tensor_i64(&outputs[RPN_TOP_K_ANCHORS]) + to;
-    level.ranks = ranks + 2 * to;
+    level.keys = ranks->keys + image * n_scores + level.first_anchor;
+    level.ranks = ranks->ranks + 2 * to;
     level.scratch = level.ranks + level.k;
-    tensor_i64(&outputs[RPN_TOP_K_COUNTS])[image * (int64_t)node->n_inputs +
-                                           (int64_t)at] = (int64_t)level.k;
     return level;
 }
 
@@ -202,26 +237,27 @@ static enum assay_status forward(const struct op_context *context,
 {
     int64_t n_levels = (int64_t)node->n_inputs;
     int64_t n_images = inputs[0]->shape.dims[0];
-    size_t n = tensor_elements(&outputs[RPN_TOP_K_LOGITS]);
-    struct buffer *memory;
-    enum assay_status st = pool_take(context->pool, 2 * n * sizeof(uint64_t),
-                                     "ranking scores", &memory, err);
+    int64_t *counts = tensor_i64(&outputs[RPN_TOP_K_COUNTS]);
+    struct ranks ranks;
+    enum assay_status st =
+        ranks_take(&ranks, context->pool, node, inputs,
+                   tensor_elements(&outputs[RPN_TOP_K_LOGITS]), err);
 
     if (st)
         return st;
 #pragma omp parallel for num_threads(op_threads(context)) schedule(dynamic)
     for (int64_t i = 0; i < n_images * n_levels; i++) {
-        struct level level =
-            level_at(node, inputs, outputs, i / n_levels,
-                     (size_t)(i % n_levels), buffer_data(memory));
+        struct level level = level_at(node, inputs, outputs, i / n_levels,
+                                      (size_t)(i % n_levels), &ranks);
 
         if (context->is_reference)
             choose_reference(&level);
         else
             choose_fast(&level);
         write_chosen(&level);
+        counts[i] = (int64_t)level.k;
     }
-    buffer_release(memory);
+    buffer_release(ranks.buffer);
     return ASSAY_OK;
 }
 

@@ -1,11 +1,11 @@
-/* ops/threads.h - how kernels share their work.
+/* ops/op_threads.h - how kernels share their work.
  *
  * Kernels put "#pragma omp parallel for num_threads(op_threads(context))"
  * before a loop; without OpenMP it runs on one thread.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef OPS_THREADS_H
-#define OPS_THREADS_H
+#ifndef OPS_OP_THREADS_H
+#define OPS_OP_THREADS_H
 
 #include "graph/op_class.h"
 

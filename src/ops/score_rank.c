@@ -1,5 +1,5 @@
-/* ops/ranking.c - see ranking.h. */
-#include "ops/ranking.h"
+/* ops/score_rank.c - see score_rank.h. */
+#include "ops/score_rank.h"
 
 enum { n_digits = 8, digit_values = 256, few = 48 };
 

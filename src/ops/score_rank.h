@@ -1,12 +1,12 @@
-/* ops/ranking.h - scores in falling order.
+/* ops/score_rank.h - scores in falling order.
  *
  * A rank is a score and the index it belongs to in one number: the smaller
  * number is the higher score or, where scores are equal, the lower index. A
  * score that is not a number comes after all others.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef OPS_RANKING_H
-#define OPS_RANKING_H
+#ifndef OPS_SCORE_RANK_H
+#define OPS_SCORE_RANK_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,12 +16,12 @@
 static inline uint32_t rank_key(float score)
 {
     float positive_zero = score + 0.0F; /* 0 and -0 are equal */
-    uint32_t bits;
+    uint32_t bits, is_positive;
 
-    if (score != score)
-        return UINT32_MAX;
     memcpy(&bits, &positive_zero, sizeof bits);
-    return bits & UINT32_C(0x80000000) ? bits : ~bits & INT32_MAX;
+    is_positive = (bits >> 31) - 1; /* all bits, or none */
+    bits ^= is_positive & INT32_MAX;
+    return score == score ? bits : UINT32_MAX;
 }
 
 static inline uint64_t rank_of(float score, uint32_t index)

@@ -1,5 +1,5 @@
-/* ops/threads.c - see threads.h. */
-#include "ops/threads.h"
+/* ops/op_threads.c - see op_threads.h. */
+#include "ops/op_threads.h"
 
 #ifdef _OPENMP
 #include <omp.h>
