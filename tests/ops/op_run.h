@@ -1,9 +1,12 @@
-/* tests/ops/op_run.h - one op on tensors, without a graph.
+/* tests/ops/op_run.h - one op on tensors, without a graph; its fast kernel
+ * against its plain one.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_OPS_OP_RUN_H
 #define TESTS_OPS_OP_RUN_H
 
+#include "base/random.h"
+#include "ops/nms.h"
 #include "ops/ops.h"
 #include "test.h"
 
@@ -41,8 +44,9 @@ struct op_way {
     int n_threads;
 };
 
-static const struct op_way op_ways[] = {{true, 1}, {false, 1}, {false, 2}};
-enum { OP_WAYS = sizeof op_ways / sizeof *op_ways };
+enum { OP_REFERENCE, OP_FAST, OP_TWO_THREADS, OP_WAYS };
+static const struct op_way op_ways[OP_WAYS] = {
+    {true, 1}, {false, 1}, {false, 2}};
 
 /* Infers where the op can, then runs it. The outputs are the caller's where it
  * went well; the error is in op_err. */
@@ -82,6 +86,89 @@ static inline void op_release(struct tensor *tensors, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         tensor_release(&tensors[i]);
+}
+
+static inline struct shape dims(int rank, int64_t a, int64_t b, int64_t c,
+                                int64_t d)
+{
+    return (struct shape){.rank = rank, .dims = {a, b, c, d}};
+}
+
+static inline struct tensor floats(const float *values, struct shape shape)
+{
+    return op_tensor(DTYPE_F32, shape, values);
+}
+
+static inline struct tensor integers(const int64_t *values, struct shape shape)
+{
+    return op_tensor(DTYPE_I64, shape, values);
+}
+
+static inline struct tensor noise(struct random *random, struct shape shape)
+{
+    struct tensor tensor = op_tensor(DTYPE_F32, shape, NULL);
+
+    for (size_t i = 0; i < tensor_elements(&tensor); i++)
+        tensor_f32(&tensor)[i] = (float)random_normal(random);
+    return tensor;
+}
+
+static inline void random_boxes(struct random *random, struct box *boxes,
+                                size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float x = (float)random_unit(random) * 100;
+        float y = (float)random_unit(random) * 100;
+
+        boxes[i] = (struct box){x, y, x + (float)random_unit(random) * 60,
+                                y + (float)random_unit(random) * 60};
+    }
+}
+
+static inline void check_same(const struct tensor *got,
+                              const struct tensor *want, double tolerance)
+{
+    CHECK(shape_equal(&got->shape, &want->shape));
+    if (want->dtype != DTYPE_F32) {
+        CHECK(memcmp(tensor_data(got), tensor_data(want), tensor_bytes(want)) ==
+              0);
+        return;
+    }
+    for (size_t i = 0; i < tensor_elements(want); i++)
+        CHECK_NEAR(tensor_f32(got)[i], tensor_f32(want)[i], tolerance);
+}
+
+/* Runs the op both ways; 1 and 2 threads must not differ at all. */
+static inline void compare_ways(const struct op_class *op, const void *attrs,
+                                const struct tensor *const *inputs,
+                                size_t n_inputs, size_t n_outputs,
+                                double tolerance)
+{
+    struct tensor out[OP_WAYS][4];
+
+    for (int i = 0; i < OP_WAYS; i++)
+        CHECK_STATUS(
+            op_run(op, attrs, op_ways[i], inputs, n_inputs, out[i], n_outputs),
+            ASSAY_OK, &op_err);
+    for (size_t i = 0; i < n_outputs; i++) {
+        check_same(&out[1][i], &out[0][i], tolerance);
+        check_same(&out[2][i], &out[1][i], 0);
+    }
+    for (int i = 0; i < OP_WAYS; i++)
+        op_release(out[i], n_outputs);
+}
+
+static inline size_t suppress(struct op_way way, const struct nms_input *input,
+                              uint32_t *kept)
+{
+    struct op_context context = {.pool = op_pool(),
+                                 .n_threads = way.n_threads,
+                                 .is_reference = way.is_reference};
+    size_t n;
+
+    CHECK_STATUS(nms_run(&context, input, kept, &n, &op_err), ASSAY_OK,
+                 &op_err);
+    return n;
 }
 
 #endif
