@@ -1,0 +1,340 @@
+/* oneDNN on a whole graph, in both modes, and what it remembers of it. */
+#include "base/file.h"
+#include "engine/engine.h"
+#include "ops/fuse.h"
+#include "ops/residual_block.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct error err;
+
+enum { n_outputs = 2 };
+
+static struct engine_options dnnl_options(bool is_plain)
+{
+    return (struct engine_options){.backend = &backend_dnnl,
+                                   .backend_options = {.n_threads = 2,
+                                                       .is_plain = is_plain,
+                                                       .tuning_seconds = 0.2}};
+}
+
+static struct engine *engine_of(const struct network *net,
+                                const struct engine_options *options)
+{
+    struct engine *engine;
+
+    err = (struct error){0};
+    CHECK_STATUS(engine_new(net->graph, net->pool, options, &engine, &err),
+                 ASSAY_OK, &err);
+    return engine;
+}
+
+static void run(struct engine *engine, const struct tensor *x,
+                struct tensor *outputs)
+{
+    CHECK_STATUS(engine_run(engine, x, outputs, &err), ASSAY_OK, &err);
+}
+
+static void release(struct tensor *outputs)
+{
+    for (int i = 0; i < n_outputs; i++)
+        tensor_release(&outputs[i]);
+}
+
+/* Against the largest value of what is wanted. */
+static void check_near(const struct tensor *got, const struct tensor *want,
+                       double tolerance)
+{
+    double largest = 0;
+
+    CHECK(shape_equal(&got->shape, &want->shape));
+    CHECK(got->layout == NULL);
+    for (size_t i = 0; i < tensor_elements(want); i++)
+        largest = fmax(largest, fabs(tensor_f32(want)[i]));
+    for (size_t i = 0; i < tensor_elements(want); i++)
+        CHECK_NEAR(tensor_f32(got)[i], tensor_f32(want)[i],
+                   tolerance * largest);
+}
+
+static void check_mode(struct network *net,
+                       const struct engine_options *options, double tolerance)
+{
+    struct engine_options portable = {.backend = &backend_portable};
+    struct network plain = network_new();
+    struct tensor want[n_outputs], got[n_outputs];
+    struct engine *engine = engine_of(&plain, &portable);
+
+    run(engine, &plain.x, want);
+    engine_free(engine);
+    engine = engine_of(net, options);
+    for (int i = 0; i < 3; i++) {
+        run(engine, &net->x, got);
+        for (int k = 0; k < n_outputs; k++)
+            check_near(&got[k], &want[k], tolerance);
+        release(got);
+    }
+    release(want);
+    engine_free(engine);
+    network_free(&plain);
+}
+
+TEST(plain_mode_computes_what_the_portable_kernels_do)
+{
+    struct network net = network_new();
+    struct engine_options options = dnnl_options(true);
+
+    check_mode(&net, &options, 1e-5);
+    network_free(&net);
+}
+
+TEST(the_optimised_graph_computes_what_the_portable_kernels_do)
+{
+    struct network net = network_new();
+    struct engine_options options = dnnl_options(false);
+
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    check_mode(&net, &options, 5e-4);
+    network_free(&net);
+}
+
+TEST(winograd_computes_what_the_portable_kernels_do)
+{
+    struct network net = network_new();
+    struct engine_options options = dnnl_options(false);
+
+    options.backend_options.algorithm = "winograd";
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    check_mode(&net, &options, 5e-4);
+    network_free(&net);
+}
+
+TEST(an_input_that_is_kept_is_not_overwritten)
+{
+    struct engine_options portable = {.backend = &backend_portable};
+    struct engine_options options = dnnl_options(true);
+    struct network net = network_new();
+    struct engine *fast, *slow;
+    struct tensor outputs[n_outputs];
+
+    fast = engine_of(&net, &options);
+    slow = engine_of(&net, &portable);
+    for (size_t i = 0; i < graph_node_count(net.graph); i++) {
+        uint32_t value = graph_node(net.graph, i)->outputs[0];
+
+        CHECK_INT(engine_keep(fast, value, &err), ASSAY_OK);
+        CHECK_INT(engine_keep(slow, value, &err), ASSAY_OK);
+    }
+    run(fast, &net.x, outputs);
+    release(outputs);
+    run(slow, &net.x, outputs);
+    release(outputs);
+    for (size_t i = 0; i < graph_node_count(net.graph); i++) {
+        uint32_t value = graph_node(net.graph, i)->outputs[0];
+
+        check_near(engine_kept(fast, value), engine_kept(slow, value), 1e-5);
+    }
+    engine_free(fast);
+    engine_free(slow);
+    network_free(&net);
+}
+
+TEST(the_caller_s_image_is_not_overwritten)
+{
+    struct engine_options options = dnnl_options(true);
+    struct network net = network_new();
+    struct shape shape = shape_of(2, (int64_t)1, (int64_t)2);
+    struct tensor x, y;
+    struct engine *engine;
+    uint32_t in, out;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &in, &err), ASSAY_OK);
+    out = network_add(&net, &op_relu, NULL, GRAPH_NONE, &in, 1);
+    CHECK_INT(graph_output(net.graph, "y", out, &err), ASSAY_OK);
+    CHECK_INT(tensor_new(net.pool, DTYPE_F32, &shape, &x, &err), ASSAY_OK);
+    tensor_f32(&x)[0] = -3, tensor_f32(&x)[1] = 4;
+    engine = engine_of(&net, &options);
+    run(engine, &x, &y);
+    CHECK_NEAR(tensor_f32(&y)[0], 0, 0);
+    CHECK_NEAR(tensor_f32(&y)[1], 4, 0);
+    CHECK_NEAR(tensor_f32(&x)[0], -3, 0);
+    tensor_release(&y);
+    tensor_release(&x);
+    engine_free(engine);
+    network_free(&net);
+}
+
+/* What is said about the node of a scope. */
+static void explain(struct engine *engine, const struct network *net,
+                    const char *path, struct str *text)
+{
+    struct backend *backend = engine_backend(engine);
+    struct sink sink = sink_to_str(text);
+
+    for (size_t i = 0; i < graph_node_count(net->graph); i++) {
+        const struct node *node = graph_node(net->graph, i);
+
+        if (node->scope != GRAPH_NONE &&
+            strcmp(graph_scope(net->graph, node->scope)->path, path) == 0)
+            backend->class->explain(backend, node, i, &sink);
+    }
+}
+
+static void run_and_explain(const struct engine_options *options,
+                            const char *path, struct str *text)
+{
+    struct network net = network_new();
+    struct tensor outputs[n_outputs];
+    struct engine *engine;
+
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    engine = engine_of(&net, options);
+    run(engine, &net.x, outputs);
+    release(outputs);
+    explain(engine, &net, path, text);
+    engine_free(engine);
+    network_free(&net);
+}
+
+TEST(a_choice_names_the_kernel_the_others_and_the_reorders)
+{
+    struct engine_options options = dnnl_options(true);
+    struct str text = {0};
+
+    run_and_explain(&options, "block.conv1", &text);
+    CHECK_HAS(str_text(&text), "2x64x12x10: direct ");
+    CHECK_HAS(str_text(&text), ", plain");
+    str_release(&text);
+}
+
+TEST(choices_are_remembered_and_used_again)
+{
+    struct engine_options options = dnnl_options(false);
+    const char *path = test_path("choices.txt");
+    struct str first = {0}, second = {0}, file = {0};
+
+    options.backend_options.tuning_seconds = 20;
+    options.backend_options.choices_path = path;
+    run_and_explain(&options, "block.conv1", &first);
+    if (strstr(str_text(&first), "the only one")) {
+        str_release(&first);
+        SKIP("this processor has one kernel only for a 3x3 convolution");
+    }
+    CHECK_HAS(str_text(&first), ", measured, ");
+    CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
+    CHECK_HAS(str_text(&file), "assay kernel choices 1\n");
+    CHECK_HAS(str_text(&file), "2 threads, oneDNN 2.");
+    CHECK_HAS(str_text(&file), "\tn2 c64 h12 w10 o64 k3x3 s1x1 ");
+    run_and_explain(&options, "block.conv1", &second);
+    CHECK_HAS(str_text(&second), ", remembered, ");
+    str_release(&first);
+    str_release(&second);
+    str_release(&file);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    struct output *output;
+
+    CHECK_INT(output_open(path, &output, &err), ASSAY_OK);
+    sink_puts(output_sink(output), text);
+    CHECK_INT(output_commit(output, &err), ASSAY_OK);
+}
+
+TEST(a_file_of_choices_that_is_damaged_is_replaced)
+{
+    static const char *const damaged[] = {
+        "",
+        "something else\n",
+        "assay kernel choices 1",
+        "assay kernel choices 1\nno tabs\n",
+        "assay kernel choices 1\na\tb\tdirect x 1\na\tc\tdirect y\n",
+        "assay kernel choices 1\na\tb\tdirect x nan\n",
+        "assay kernel choices 1\na\tb\tdirect x 1"};
+    struct engine_options options = dnnl_options(false);
+    const char *path = test_path("damaged.txt");
+
+    options.backend_options.tuning_seconds = 20;
+    options.backend_options.choices_path = path;
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        struct str text = {0}, file = {0};
+
+        write_file(path, damaged[i]);
+        run_and_explain(&options, "block.conv1", &text);
+        CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
+        if (!strstr(str_text(&text), "the only one")) {
+            CHECK_HAS(str_text(&text), ", measured, ");
+            CHECK_HAS(str_text(&file), "n2 c64 h12 w10 o64 k3x3 ");
+            CHECK(!strstr(str_text(&file), "\tdirect x"));
+        }
+        str_release(&text);
+        str_release(&file);
+    }
+}
+
+TEST(a_remembered_kernel_that_is_not_there_is_measured_anew)
+{
+    struct engine_options options = dnnl_options(false);
+    const char *path = test_path("stale.txt");
+    struct str text = {0}, file = {0}, stale = {0};
+    const char *line;
+
+    options.backend_options.tuning_seconds = 20;
+    options.backend_options.choices_path = path;
+    run_and_explain(&options, "block.conv1", &text);
+    CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
+    line = strstr(str_text(&file), "\tn2 c64 h12 w10 o64 k3x3 ");
+    if (!line) {
+        str_release(&text);
+        str_release(&file);
+        SKIP("this processor has one kernel only for a 3x3 convolution");
+    }
+    line = strchr(line + 1, '\t');
+    CHECK_INT(str_append_n(&stale, file.text, (size_t)(line - file.text)),
+              ASSAY_OK);
+    CHECK_INT(str_append(&stale, "\tdirect no_such_kernel 0.1\n"), ASSAY_OK);
+    write_file(path, stale.text);
+    str_clear(&text);
+    run_and_explain(&options, "block.conv1", &text);
+    CHECK_HAS(str_text(&text), ", measured, ");
+    str_release(&text);
+    str_release(&file);
+    str_release(&stale);
+}
+
+TEST(weights_that_several_nodes_share_are_reordered_once)
+{
+    struct network net = network_new();
+    struct engine_options options = dnnl_options(true);
+    struct shape w =
+        shape_of(4, (int64_t)64, (int64_t)64, (int64_t)3, (int64_t)3);
+    struct shape x =
+        shape_of(4, (int64_t)1, (int64_t)64, (int64_t)8, (int64_t)8);
+    struct conv2d_attrs attrs = conv2d_defaults();
+    uint32_t inputs[CONV2D_INPUTS] = {0, 0, GRAPH_NONE, GRAPH_NONE};
+    size_t weights_bytes, scratch_bytes;
+    struct tensor image, y;
+    struct engine *engine;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &inputs[0], &err),
+              ASSAY_OK);
+    inputs[1] = network_parameter(&net, GRAPH_NONE, "weight", &w, -1, 1);
+    for (int i = 0; i < 3; i++)
+        inputs[0] = network_add(&net, &op_conv2d, &attrs, GRAPH_NONE, inputs,
+                                CONV2D_INPUTS);
+    CHECK_INT(graph_output(net.graph, "y", inputs[0], &err), ASSAY_OK);
+    image = network_data(&net, &x, -1, 1);
+    engine = engine_of(&net, &options);
+    run(engine, &image, &y);
+    engine_backend(engine)->class->memory(engine_backend(engine),
+                                          &weights_bytes, &scratch_bytes);
+    CHECK(weights_bytes <= (size_t)64 * 64 * 9 * sizeof(float));
+    tensor_release(&y);
+    tensor_release(&image);
+    engine_free(engine);
+    network_free(&net);
+}
