@@ -17,7 +17,7 @@ assay_require(SQLITE sqlite3)
 assay_require(ZLIB zlib)
 # oneDNN and the threads it runs on. ThreadSanitizer knows neither.
 if(NOT ASSAY_SANITIZE MATCHES thread)
-  find_package(OpenMP)
+  find_package(OpenMP QUIET COMPONENTS C)
   find_library(DNNL_LIBRARY dnnl)
   find_path(DNNL_INCLUDE dnnl.h)
   if(OpenMP_C_FOUND AND DNNL_LIBRARY AND DNNL_INCLUDE)

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "ops/fuse.h"
 #include "ops/residual_block.h"
+#include "ops/roi_align.h"
 
 #include <math.h>
 #include <string.h>
@@ -336,5 +337,73 @@ TEST(weights_that_several_nodes_share_are_reordered_once)
     tensor_release(&y);
     tensor_release(&image);
     engine_free(engine);
+    network_free(&net);
+}
+
+static struct tensor integers(struct network *net, const struct shape *shape,
+                              const int64_t *values)
+{
+    struct tensor made;
+
+    CHECK_INT(tensor_new(net->pool, DTYPE_I64, shape, &made, &err), ASSAY_OK);
+    memcpy(tensor_data(&made), values, tensor_bytes(&made));
+    return made;
+}
+
+/* A graph of a convolution with 40 channels, so that the last block is not
+ * full, and RoiAlign on it. */
+static void make_roi_graph(struct network *net, struct tensor *inputs)
+{
+    static const int64_t counts[] = {2}, sizes[] = {48, 40};
+    static const float boxes[] = {1, 2, 30, 20, 5.5f, 0, 39, 47.5f};
+    struct shape boxes_shape = shape_of(2, (int64_t)2, (int64_t)4);
+    struct shape counts_shape = shape_of(1, (int64_t)1);
+    struct shape sizes_shape = shape_of(2, (int64_t)1, (int64_t)2);
+    struct shape map_shape =
+        shape_of(4, (int64_t)1, (int64_t)16, (int64_t)12, (int64_t)10);
+    struct roi_align_attrs attrs = {.size = 7,
+                                    .sampling_ratio = 2,
+                                    .canonical_size = 224,
+                                    .canonical_level = 4};
+    uint32_t values[ROI_ALIGN_MAPS + 1], out;
+
+    CHECK_INT(graph_new(&net->graph, &err), ASSAY_OK);
+    for (size_t i = 0; i <= ROI_ALIGN_MAPS; i++)
+        CHECK_INT(graph_input(net->graph,
+                              (const char *[]){"b", "c", "s", "x"}[i],
+                              DTYPE_F32, &values[i], &err),
+                  ASSAY_OK);
+    values[ROI_ALIGN_MAPS] = network_conv(net, GRAPH_NONE, "conv",
+                                          values[ROI_ALIGN_MAPS], 16, 40, 3);
+    out = network_add(net, &op_roi_align, &attrs, GRAPH_NONE, values,
+                      ROI_ALIGN_MAPS + 1);
+    CHECK_INT(graph_output(net->graph, "y", out, &err), ASSAY_OK);
+    CHECK_INT(tensor_new(net->pool, DTYPE_F32, &boxes_shape, &inputs[0], &err),
+              ASSAY_OK);
+    memcpy(tensor_data(&inputs[0]), boxes, sizeof boxes);
+    inputs[1] = integers(net, &counts_shape, counts);
+    inputs[2] = integers(net, &sizes_shape, sizes);
+    inputs[3] = network_data(net, &map_shape, -1, 1);
+}
+
+TEST(boxes_are_cut_out_of_blocked_maps_as_out_of_dense_ones)
+{
+    struct engine_options options[] = {{.backend = &backend_portable},
+                                       dnnl_options(true)};
+    struct network net = {.random = random_seed(5)};
+    struct tensor inputs[ROI_ALIGN_MAPS + 1], y[2];
+
+    CHECK_INT(pool_new(&net.pool, &err), ASSAY_OK);
+    make_roi_graph(&net, inputs);
+    for (int i = 0; i < 2; i++) {
+        struct engine *engine = engine_of(&net, &options[i]);
+
+        run(engine, inputs, &y[i]);
+        engine_free(engine);
+    }
+    check_near(&y[1], &y[0], 1e-5);
+    release(y);
+    for (size_t i = 0; i <= ROI_ALIGN_MAPS; i++)
+        tensor_release(&inputs[i]);
     network_free(&net);
 }

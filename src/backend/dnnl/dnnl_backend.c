@@ -24,6 +24,7 @@ static const struct {
     {&op_add, forward_add, 0},
     {&op_batch_norm, forward_batch_norm, 0},
     {&op_resize_nearest, forward_resize_nearest, 0},
+    {&op_roi_align, forward_roi_align, 0},
 };
 
 enum { n_kernels = sizeof kernels / sizeof *kernels };

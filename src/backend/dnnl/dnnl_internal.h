@@ -175,7 +175,7 @@ typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
 
 onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_max_pool2d, forward_relu, forward_add, forward_batch_norm,
-    forward_resize_nearest;
+    forward_resize_nearest, forward_roi_align;
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 

@@ -50,7 +50,7 @@ enum assay_status forward_relu(struct onednn *dn, struct job *job,
     if (st)
         return st;
     to = tensor_f32(y);
-#pragma omp parallel for simd if (n > parallel_elements)
+#pragma omp parallel for if (n > parallel_elements)
     for (size_t i = 0; i < n; i++)
         to[i] = from[i] < 0 ? 0 : from[i];
     return ASSAY_OK;
@@ -58,7 +58,7 @@ enum assay_status forward_relu(struct onednn *dn, struct job *job,
 
 static void add(const float *a, const float *b, float *to, size_t n)
 {
-#pragma omp parallel for simd if (n > parallel_elements)
+#pragma omp parallel for if (n > parallel_elements)
     for (size_t i = 0; i < n; i++)
         to[i] = a[i] + b[i];
 }
@@ -96,7 +96,6 @@ static void scale_block(const struct channel_blocks *blocks, const float *scale,
         return;
     }
     for (int64_t p = 0; p < blocks->plane; p++) {
-#pragma omp simd
         for (int64_t c = 0; c < block; c++)
             to[p * block + c] = from[p * block + c] * scale[c] + shift[c];
     }
