@@ -18,11 +18,9 @@ static bool set_flag(struct op_case *out, const char *word)
     const struct {
         const char *name;
         bool *flag;
-    } flags[] = {{"relu", &out->relu},
-                 {"residual", &out->residual},
-                 {"nobias", &out->nobias},
-                 {"ceil", &out->ceil},
-                 {"blocked", &out->blocked}};
+    } flags[] = {{"relu", &out->relu},       {"residual", &out->residual},
+                 {"nobias", &out->nobias},   {"ceil", &out->ceil},
+                 {"blocked", &out->blocked}, {"large", &out->large}};
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (strcmp(flags[i].name, word) == 0)

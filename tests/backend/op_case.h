@@ -18,6 +18,8 @@ struct op_case {
     int64_t k, s, p, d, g; /* kernel, stride, padding, dilation, groups */
     bool relu, residual, nobias, ceil;
     bool blocked; /* x comes out of another convolution */
+    bool large;   /* too much for the portable kernels: compared with the
+                     direct ones of the backend */
 };
 
 /* False where the line is no case; *problem says why. */
