@@ -121,6 +121,47 @@ TEST(a_value_that_others_read_is_left_alone)
     network_free(&net);
 }
 
+TEST(a_convolution_takes_one_addition_only)
+{
+    struct network net = network_new();
+    uint32_t values[2], image;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &image, &err), ASSAY_OK);
+    values[0] = network_conv(&net, GRAPH_NONE, "conv", image, 3, 3, 3);
+    values[1] = image;
+    values[0] = network_add(&net, &op_add, NULL, GRAPH_NONE, values, 2);
+    values[0] = network_add(&net, &op_add, NULL, GRAPH_NONE, values, 2);
+    CHECK_INT(graph_output(net.graph, "y", values[0], &err), ASSAY_OK);
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    CHECK_INT(graph_node_count(net.graph), 2);
+    CHECK(graph_node(net.graph, 0)->op == &op_conv2d);
+    CHECK(graph_node(net.graph, 1)->op == &op_add);
+    network_free(&net);
+}
+
+TEST(nothing_is_fused_behind_an_activation)
+{
+    struct network net = network_new();
+    uint32_t values[2], image;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &image, &err), ASSAY_OK);
+    values[0] = network_conv(&net, GRAPH_NONE, "conv", image, 3, 3, 3);
+    values[0] = network_relu(&net, GRAPH_NONE, values[0]);
+    values[1] = image;
+    values[0] = network_add(&net, &op_add, NULL, GRAPH_NONE, values, 2);
+    values[0] = network_norm(&net, GRAPH_NONE, "bn", values[0], 3);
+    CHECK_INT(graph_output(net.graph, "y", values[0], &err), ASSAY_OK);
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    CHECK_INT(graph_node_count(net.graph), 3);
+    CHECK(graph_node(net.graph, 1)->op == &op_add);
+    CHECK(graph_node(net.graph, 2)->op == &op_batch_norm);
+    network_free(&net);
+}
+
 TEST(a_fused_node_lists_the_modules_it_stands_for)
 {
     static const char *const stem[] = {"bn1", "relu", NULL};
