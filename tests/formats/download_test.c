@@ -37,6 +37,7 @@ static int server_port(void)
     static int port = -1;
     int to[2], from[2];
     char line[16] = "";
+    FILE *answers;
 
     if (access("/usr/bin/python3", X_OK))
         SKIP("python3: no /usr/bin/python3 to serve files");
@@ -49,8 +50,9 @@ static int server_port(void)
         run_server(to, from);
     close(from[1]);
     close(to[0]);
-    CHECK(read(from[0], line, sizeof line - 1) > 0);
-    close(from[0]);
+    answers = fdopen(from[0], "r");
+    CHECK(answers && fgets(line, sizeof line, answers));
+    fclose(answers);
     port = (int)strtol(line, NULL, 10);
     CHECK(port > 0);
     return port;
