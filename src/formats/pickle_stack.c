@@ -69,7 +69,7 @@ enum assay_status pickle_take_number(struct pickle *pickle, unsigned n_bytes,
 enum assay_status pickle_take_text(struct pickle *pickle, unsigned length_bytes,
                                    struct pickle_text *text, struct error *err)
 {
-    uint64_t n;
+    uint64_t n = 0;
     enum assay_status st = pickle_take_number(pickle, length_bytes, &n, err);
     const unsigned char *bytes = st ? NULL : pickle_take(pickle, n);
 

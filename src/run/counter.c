@@ -84,7 +84,7 @@ enum assay_status run_counter_restore(struct run *run, struct counter *counter,
                                       struct error *err)
 {
     enum assay_status st;
-    uint32_t id;
+    uint32_t id = 0;
 
     st = counter_append(run, counter->name, counter->unit, &id, err);
     if (st) {

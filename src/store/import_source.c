@@ -156,7 +156,7 @@ static enum assay_status refill(struct trace_file *file, struct error *err)
 {
     z_stream *inflater = &file->inflater;
     enum assay_status st;
-    size_t n;
+    size_t n = 0;
 
     st = read_some(file, file->packed, packed_bytes, &n, err);
     if (!st && n == 0 && file->is_inside)

@@ -36,7 +36,7 @@ static enum assay_status absolute_path(const char *path, char **out,
 {
     char folder[PATH_MAX];
     enum assay_status st;
-    char *prefix;
+    char *prefix = NULL;
 
     if (path[0] == '/')
         return name_with(path, "", out, err);
