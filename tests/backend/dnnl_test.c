@@ -1,5 +1,6 @@
 /* oneDNN on a whole graph, in both modes, and what it remembers of it. */
 #include "base/file.h"
+#include "base/mem.h"
 #include "engine/engine.h"
 #include "ops/fuse.h"
 #include "ops/residual_block.h"
@@ -405,5 +406,41 @@ TEST(boxes_are_cut_out_of_blocked_maps_as_out_of_dense_ones)
     release(y);
     for (size_t i = 0; i <= ROI_ALIGN_MAPS; i++)
         tensor_release(&inputs[i]);
+    network_free(&net);
+}
+
+/* Every few allocations, so that all parts of the backend are met in a few
+ * seconds. */
+TEST(whichever_allocation_fails_nothing_is_lost)
+{
+    enum { step = 3 };
+    struct engine_options options = dnnl_options(false);
+    struct network net = network_new();
+    struct tensor outputs[n_outputs];
+    enum assay_status st;
+    long nth = 0, before;
+
+    options.backend_options.tuning_seconds = 0.05;
+    options.backend_options.choices_path = test_path("failing.txt");
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    do {
+        struct engine *engine = NULL;
+
+        pool_trim(net.pool);
+        before = mem_live();
+        mem_fail_at(nth);
+        st = engine_new(net.graph, net.pool, &options, &engine, NULL);
+        if (!st)
+            st = engine_run(engine, &net.x, outputs, NULL);
+        mem_fail_at(-1);
+        if (!st)
+            release(outputs);
+        engine_free(engine);
+        pool_trim(net.pool);
+        CHECK_INT(mem_live(), before);
+        nth += step;
+    } while (st == ASSAY_NOMEM);
+    CHECK_INT(st, ASSAY_OK);
+    CHECK(nth > 10 * step);
     network_free(&net);
 }

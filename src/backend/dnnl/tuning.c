@@ -237,17 +237,15 @@ static enum assay_status try_candidate(struct onednn *dn, const struct job *job,
                                        struct error *err)
 {
     struct candidate *candidate = &list->items[i], best = list->items[0];
-    struct kernel *made;
+    struct kernel *made = NULL;
     enum assay_status st =
         make_candidate(dn, job, describe, candidate->name, &made, err);
 
     if (!st)
         st = measure(dn, job, made, &candidate->ms, err);
-    if (st)
-        return st;
-    if (*kernel && candidate->ms >= best.ms) {
+    if (st || (*kernel && candidate->ms >= best.ms)) {
         kernel_free(made);
-        return ASSAY_OK;
+        return st;
     }
     list->items[0] = *candidate;
     if (i > 0)
