@@ -66,8 +66,8 @@ static struct placed place(const float *mask, int64_t side, struct box box,
                             .left = whole(x - half_width),
                             .top = whole(y - half_height)};
 
-    placed.box_width = at_least(right - placed.left + 1, 1);
-    placed.box_height = at_least(bottom - placed.top + 1, 1);
+    placed.box_width = right - placed.left + 1;
+    placed.box_height = bottom - placed.top + 1;
     placed.x_start = at_most(at_least(placed.left, 0), width);
     placed.y_start = at_most(at_least(placed.top, 0), height);
     placed.x_end = at_least(at_most(right + 1, width), placed.x_start);

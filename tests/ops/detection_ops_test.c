@@ -195,8 +195,23 @@ TEST(exactly_the_threshold_is_not_too_much)
         CHECK_INT(suppress(op_ways[way], &input, kept), 2);
 }
 
+TEST(few_boxes_are_rounded_as_where_torchvision_moves_groups_apart)
+{
+    /* Group 90 is moved by 90 * 1000001, where floats are 8 apart: 11 becomes
+     * 8, and boxes that share 8/11 become the same. */
+    static const struct box boxes[] = {
+        {0, 0, 1e6F, 1}, {0, 0, 8, 8}, {0, 0, 11, 8}};
+    static const float scores[] = {1, 0.9F, 0.8F};
+    static const int64_t groups[] = {0, 90, 90};
+    struct nms_input input = {boxes, scores, groups, 3, 91, 0.8F};
+    uint32_t kept[3];
+
+    for (int way = 0; way < OP_WAYS; way++)
+        CHECK_INT(suppress(op_ways[way], &input, kept), 2);
+}
+
 static const struct rpn_nms_attrs rpn_nms = {
-    .min_size = 1e-3F, .score = 0, .iou = 0.7F, .keep = 2};
+    .min_size = 1e-3F, .score = 0, .iou = 0.7F, .keep = 4};
 
 TEST(proposals_that_are_small_or_have_no_score_are_dropped)
 {
@@ -205,7 +220,7 @@ TEST(proposals_that_are_small_or_have_no_score_are_dropped)
                                   20, 0, 29, 9, 40, 0, 49, 9, 60,  0, 69, 9};
     static const float logits[] = {1, 9, 9, NAN, 2, 0};
     static const int64_t counts[] = {6, 0};
-    static const float want[] = {40, 0, 49, 9, 0, 0, 9, 9};
+    static const float want[] = {40, 0, 49, 9, 0, 0, 9, 9, 60, 0, 69, 9};
     struct tensor t[] = {floats(boxes, dims(2, 6, 4, 0, 0)),
                          floats(logits, dims(1, 6, 0, 0, 0)),
                          integers(counts, dims(2, 2, 1, 0, 0))};
@@ -216,8 +231,8 @@ TEST(proposals_that_are_small_or_have_no_score_are_dropped)
         CHECK_STATUS(
             op_run(&op_rpn_nms, &rpn_nms, op_ways[way], inputs, 3, out, 2),
             ASSAY_OK, &op_err);
-        check_floats(&out[RPN_NMS_PROPOSALS], want, 8);
-        CHECK_INT(tensor_i64(&out[RPN_NMS_KEPT])[0], 2);
+        check_floats(&out[RPN_NMS_PROPOSALS], want, 12);
+        CHECK_INT(tensor_i64(&out[RPN_NMS_KEPT])[0], 3);
         CHECK_INT(tensor_i64(&out[RPN_NMS_KEPT])[1], 0);
         op_release(out, 2);
     }
@@ -267,6 +282,36 @@ TEST(pooling_a_ramp_gives_the_middle_of_each_bin)
         tensor_release(&out);
     }
     op_release(t, 4);
+}
+
+TEST(a_box_is_pooled_from_the_level_of_its_size)
+{
+    /* 112 pixels are half of the canonical 224: one level below the fourth. */
+    static const float boxes[] = {8, 8, 119, 119, 8, 8, 120, 120};
+    static const int64_t counts[] = {2}, size[] = {256, 256};
+    struct roi_align_attrs attrs = {.size = 1,
+                                    .sampling_ratio = 2,
+                                    .canonical_size = 224,
+                                    .canonical_level = 4};
+    struct tensor t[] = {floats(boxes, dims(2, 2, 4, 0, 0)),
+                         integers(counts, dims(1, 1, 0, 0, 0)),
+                         integers(size, dims(2, 1, 2, 0, 0)),
+                         floats(NULL, dims(4, 1, 1, 64, 64)),
+                         floats(NULL, dims(4, 1, 1, 32, 32))};
+    const struct tensor *inputs[] = {&t[0], &t[1], &t[2], &t[3], &t[4]};
+    struct tensor out;
+
+    for (size_t i = 0; i < tensor_elements(&t[4]); i++)
+        tensor_f32(&t[4])[i] = 1;
+    for (int way = 0; way < OP_WAYS; way++) {
+        CHECK_STATUS(
+            op_run(&op_roi_align, &attrs, op_ways[way], inputs, 5, &out, 1),
+            ASSAY_OK, &op_err);
+        CHECK_NEAR(tensor_f32(&out)[0], 0, 0);
+        CHECK_NEAR(tensor_f32(&out)[1], 1, 1e-6);
+        tensor_release(&out);
+    }
+    op_release(t, 5);
 }
 
 static const struct box_detections_attrs one_detection = {
