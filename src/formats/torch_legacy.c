@@ -61,17 +61,18 @@ static enum assay_status find_storage(void *context,
                                       struct error *err)
 {
     struct legacy_file *file = context;
-    size_t size = dtype_bytes(storage->dtype), n;
+    size_t n;
     uint64_t at;
 
     if (!map_find(&file->positions, storage->key.bytes, storage->key.n, &at))
         return error_set(err, ASSAY_BAD_INPUT, "its storage is missing");
     if (!mem_add(storage->first, storage->n_elements, &n) ||
-        n > le64(file->bytes + at) || !mem_mul(n, size, &n) ||
+        n > le64(file->bytes + at) ||
+        !mem_mul(n, dtype_bytes(storage->dtype), &n) ||
         n > file->n - at - count_bytes)
         return error_set(err, ASSAY_BAD_INPUT,
                          "its storage is smaller than it wants");
-    *bytes = file->bytes + at + count_bytes + storage->first * size;
+    *bytes = file->bytes + at + count_bytes;
     return ASSAY_OK;
 }
 

@@ -82,10 +82,12 @@ static enum assay_status add_tensor(struct walk *walk,
     enum assay_status st = walk->storages->find(
         walk->storages->context, tensor->storage, &view.elements, err);
 
-    if (!st)
-        return checkpoint_add(walk->checkpoint, &view, err);
-    error_context(err, "tensor %.*s", (int)view.name_bytes, view.name);
-    return st;
+    if (st) {
+        error_context(err, "tensor %.*s", (int)view.name_bytes, view.name);
+        return st;
+    }
+    view.elements += tensor->storage->first * dtype_bytes(view.dtype);
+    return checkpoint_add(walk->checkpoint, &view, err);
 }
 
 static enum assay_status

@@ -8,8 +8,8 @@
 #include "formats/checkpoint_internal.h"
 #include "formats/torch_values.h"
 
-/* Where a format keeps the bytes of a storage. Sets *bytes to its first
- * element, of which there are as many as it says. */
+/* Where a format keeps the elements of a storage's key. Sets *bytes to the
+ * first of them; all those that the storage wants are there. */
 struct torch_storages {
     enum assay_status (*find)(void *context,
                               const struct torch_storage *storage,

@@ -41,7 +41,7 @@ static enum assay_status find_storage(void *context,
                                       struct error *err)
 {
     struct zip_file *file = context;
-    size_t size = dtype_bytes(storage->dtype), n;
+    size_t n;
     const struct zip_entry *entry = NULL;
     enum assay_status st = storage->key.n > CHECKPOINT_MAX_NAME
                                ? ASSAY_OK
@@ -53,11 +53,11 @@ static enum assay_status find_storage(void *context,
     if (!entry)
         return error_set(err, ASSAY_BAD_INPUT, "its storage is missing");
     if (!mem_add(storage->first, storage->n_elements, &n) ||
-        !mem_mul(n, size, &n) || n > entry->bytes)
+        !mem_mul(n, dtype_bytes(storage->dtype), &n) || n > entry->bytes)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s has %zu bytes, fewer than the tensors in it want",
                          file->name.text, entry->bytes);
-    *bytes = entry->data + storage->first * size;
+    *bytes = entry->data;
     return ASSAY_OK;
 }
 

@@ -99,6 +99,96 @@ TEST(a_part_of_a_storage_is_read)
     check_floats((const float[]){2, 4}, 2);
 }
 
+/* In PyTorch before 1.0 a storage could be a part of another: here of "0", two
+ * elements from the second on. */
+TEST(a_storage_that_is_a_part_of_another_is_read)
+{
+    CHECK_STATUS(
+        read_legacy(BYTES("\x80\2}" TEXT(
+            "\1") "t"
+                  "ctorch._utils\n_rebuild_tensor_v2\n("
+                  "(" TEXT("\7") "storagectorch\nFloatStorag"
+                                 "e\n" TEXT("\1") "0" TEXT("\3") "cpuK\4" TEXT(
+                                     "\1") "vK\1K\2\x87tQ"
+                                           "K\0K\2\x85K\1"
+                                           "\x85\x89NtRs.")),
+        ASSAY_OK, &err);
+    check_floats((const float[]){2, 3}, 2);
+}
+
+/* As Python 2 wrote them. */
+TEST(an_ordered_dict_of_a_list_of_pairs_is_read)
+{
+    CHECK_STATUS(read_legacy(BYTES(
+                     "\x80\2"
+                     "ccollections\nOrderedDict\n](](" TEXT("\1") "t" TENSOR(
+                         "K\0K\1\x85K\1\x85") "ee\x85R.")),
+                 ASSAY_OK, &err);
+    check_floats((const float[]){1}, 1);
+    CHECK_INT(read_legacy(BYTES("\x80\2"
+                                "ccollections\nOrderedDict\nK\5\x85R.")),
+              ASSAY_BAD_INPUT);
+    CHECK_STR(err.text, "the arguments of collections.OrderedDict are not "
+                        "what PyTorch writes");
+}
+
+/* A copy is made only where it must be: not for the stride of a dimension of
+ * one element. Numbers that are made and dropped move the storage to an
+ * address that is aligned. */
+TEST(strides_that_do_not_matter_cost_no_copy)
+{
+    bool is_aligned = false;
+
+    for (int i = 0; i < 4 && !is_aligned; i++) {
+        struct str object = {0};
+        struct tensor tensor;
+        struct pool *pool;
+
+        add(&object, BYTES("\x80\2"));
+        for (int k = 0; k < i; k++)
+            add(&object, BYTES("K\1"
+                               "0"));
+        add(&object, BYTES(OBJECT("K\0K\1K\4\x86K\x9K\1\x86")));
+        CHECK_STATUS(read_legacy(object.text, object.n), ASSAY_OK, &err);
+        str_release(&object);
+        CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+        CHECK_INT(checkpoint_load(checkpoint, 0, pool, &tensor, &err),
+                  ASSAY_OK);
+        is_aligned =
+            (uintptr_t)checkpoint_tensor(checkpoint, 0)->first % 4 == 0;
+        CHECK_INT(pool_usage(pool).held_bytes == 0, is_aligned);
+        CHECK_NEAR(tensor_f32(&tensor)[3], 4, 0);
+        tensor_release(&tensor);
+        checkpoint_free(checkpoint);
+        pool_free(pool);
+    }
+    CHECK(is_aligned);
+}
+
+static void check_unwrapped(const char *name)
+{
+    CHECK_INT(checkpoint_unwrap(checkpoint, &err), ASSAY_OK);
+    CHECK_INT(checkpoint_count(checkpoint), 1);
+    CHECK_STR(checkpoint_tensor(checkpoint, 0)->name, name);
+    checkpoint_free(checkpoint);
+}
+
+#define SCALAR TENSOR("K\0))")
+
+TEST(only_a_dict_of_its_own_is_unwrapped)
+{
+    CHECK_STATUS(read_legacy(BYTES("\x80\2}" TEXT("\5") "model}" TEXT(
+                     "\1") "a" SCALAR "ss.")),
+                 ASSAY_OK, &err);
+    check_unwrapped("a");
+    CHECK_STATUS(read_legacy(BYTES("\x80\2}" TEXT("\7") "model.a" SCALAR "s.")),
+                 ASSAY_OK, &err);
+    check_unwrapped("model.a");
+    CHECK_STATUS(read_legacy(BYTES("\x80\2}" TEXT("\5") "model" SCALAR "s.")),
+                 ASSAY_OK, &err);
+    check_unwrapped("model");
+}
+
 TEST(a_tensor_of_no_elements_is_read)
 {
     CHECK_STATUS(read_legacy(BYTES(OBJECT("K\0K\0\x85K\1\x85"))), ASSAY_OK,
@@ -202,6 +292,7 @@ TEST(a_stack_that_runs_empty_is_damage)
 TEST(a_memo_beyond_the_pickles_own_size_is_damage)
 {
     CHECK_INT(read_legacy(BYTES("\x80\2}r\0\0\x30\0.")), ASSAY_BAD_INPUT);
+    CHECK_STR(err.text, "the pickle is damaged");
     CHECK_INT(read_legacy(BYTES("\x80\2}h\7.")), ASSAY_BAD_INPUT);
     CHECK_STR(err.text, "the pickle is damaged");
 }
@@ -292,6 +383,7 @@ TEST(a_safetensors_entry_must_lie_in_the_file_and_fit_its_shape)
               ASSAY_BAD_INPUT);
     CHECK_INT(read_safetensors(ENTRY("F32", "[1]", "[8,4]"), 16),
               ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "its elements lie outside of the file");
     CHECK_INT(read_safetensors(ENTRY("F32", "[-1]", "[0,4]"), 16),
               ASSAY_BAD_INPUT);
 }

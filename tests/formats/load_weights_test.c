@@ -232,6 +232,7 @@ TEST(names_that_did_not_change_have_no_new_name)
     static const char *const names[] = {
         "weight",
         "conv.weight",
+        "backbone.body.conv.weight",
         "backbone.body.conv1.weight",
         "backbone.fpn.inner_blocks.0.0.weight",
         "backbone.fpn.inner_blocks.0.running_mean",

@@ -60,7 +60,8 @@ def views():
 def types():
     return {
         "half": torch.randn(33).half(),
-        "tiny_half": torch.tensor([6e-8, -3e-6, 65504.0]).half(),
+        "large_half": torch.tensor([65504.0, -1.5]).half(),
+        "tiny_half": torch.tensor([6e-8, -3e-6]).half(),
         "bfloat": torch.randn(33).bfloat16(),
         "double": torch.randn(7, 3).double(),
         "int64": torch.arange(-5, 50),
@@ -85,6 +86,7 @@ def nested():
         "epoch": 3, "loss": 0.25, "best": None, "done": True, "big": 1 << 80,
         "name": "naïve", "raw": b"\0\xff", "size": torch.Size([1, 2]),
         "where": torch.device("cpu"), "tuple": (torch.ones(2), [torch.zeros(3)]),
+        -3: torch.ones(1), 1 << 40: torch.ones(1), -(1 << 40): torch.ones(1),
         "state_dict": wrapped, "optimizer": optimizer.state_dict(),
     }
 
@@ -103,10 +105,10 @@ def rewrite(source, target, compression, n_more=0):
     """The same archive, compressed or with many more entries."""
     with zipfile.ZipFile(source) as old, \
             zipfile.ZipFile(target, "w", compression) as new:
-        for name in old.namelist():
-            new.writestr(name, old.read(name))
         for i in range(n_more):
             new.writestr(f"more/{i}", b"")
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
 
 
 class Stranger:
