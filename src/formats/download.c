@@ -1,6 +1,7 @@
 /* formats/download.c - see download.h. */
 #include "formats/download.h"
 
+#include "base/cache.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "formats/curl_library.h"
@@ -199,24 +200,6 @@ static enum assay_status fetch(struct transfer *transfer, struct error *err)
 
 /* ---- files ------------------------------------------------------------ */
 
-static enum assay_status make_folders(const char *path, struct error *err)
-{
-    struct str folder = {0};
-    enum assay_status st = ASSAY_OK;
-
-    for (const char *slash = strchr(path + 1, '/'); !st && slash;
-         slash = strchr(slash + 1, '/')) {
-        str_clear(&folder);
-        if (str_append_n(&folder, path, (size_t)(slash - path)))
-            st = error_nomem(err, strlen(path), "a file name");
-        else if (mkdir(folder.text, 0777) && errno != EEXIST)
-            st = error_errno(err, errno, "cannot make the folder %s",
-                             folder.text);
-    }
-    str_release(&folder);
-    return st;
-}
-
 /* Only one process at a time writes to a part file. */
 static enum assay_status open_part(struct transfer *transfer, struct error *err)
 {
@@ -253,7 +236,7 @@ enum assay_status download_file(const struct download *download,
         st = error_nomem(err, strlen(download->path), "a file name");
     transfer.part = str_text(&part);
     if (!st)
-        st = make_folders(download->path, err);
+        st = cache_make_folders(download->path, err);
     if (!st)
         st = open_part(&transfer, err);
     if (!st) {

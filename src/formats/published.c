@@ -3,6 +3,8 @@
  * Names and sizes are those of the WeightsEnums in torchvision 0.14. */
 #include "formats/published.h"
 
+#include "base/cache.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,21 +73,9 @@ float weights_norm_eps(const char *path)
     return 1e-5f;
 }
 
-/* The XDG specification wants paths that are not absolute to be ignored. */
 enum assay_status published_folder(struct str *out, struct error *err)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    enum assay_status st;
-
-    if (cache && cache[0] == '/')
-        st = str_printf(out, "%s/assay/weights", cache);
-    else if (home && home[0] == '/')
-        st = str_printf(out, "%s/.cache/assay/weights", home);
-    else
-        return error_set(err, ASSAY_NOT_FOUND,
-                         "there is no folder to keep weights in; set HOME or "
-                         "XDG_CACHE_HOME");
-    return st ? error_nomem(err, 1, "a file name") : ASSAY_OK;
+    return cache_path("weights", out, err);
 }
 
 enum assay_status published_path(const struct published *published,
