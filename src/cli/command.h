@@ -61,6 +61,7 @@ extern const struct exit_code exit_codes[];
 /* No options but --help: for the commands that need none. */
 extern const struct option no_options[];
 
+extern const struct command cmd_run;
 extern const struct command cmd_show;
 extern const struct command cmd_trace;
 extern const struct command cmd_compare;

@@ -8,6 +8,7 @@
 
 /* clang-format off */
 const struct command *const commands[] = {
+    &cmd_run,
     &cmd_show,
     &cmd_trace,
     &cmd_compare,

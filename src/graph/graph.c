@@ -210,6 +210,13 @@ enum assay_status graph_constant(struct graph *graph, const char *name,
     return st;
 }
 
+void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
+                    float scale)
+{
+    graph->values[value].fill = fill;
+    graph->values[value].fill_scale = scale;
+}
+
 size_t graph_value_count(const struct graph *graph)
 {
     return graph->n_values;

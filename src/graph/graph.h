@@ -52,6 +52,14 @@ enum value_kind {
     VALUE_COMPUTED
 };
 
+/* How a parameter is filled where no checkpoint gives its data. */
+enum fill {
+    FILL_ZERO,
+    FILL_ONE,
+    FILL_NORMAL, /* mean 0, standard deviation fill_scale */
+    FILL_UNIFORM /* between -fill_scale and fill_scale */
+};
+
 struct value {
     enum value_kind kind;
     enum dtype dtype;
@@ -61,6 +69,8 @@ struct value {
     uint32_t producer;  /* node, or GRAPH_NONE */
     int output;         /* which output of the producer */
     uint32_t scope;     /* the module that holds the parameter */
+    enum fill fill;
+    float fill_scale;
 };
 
 enum assay_status graph_input(struct graph *graph, const char *name,
@@ -75,6 +85,8 @@ enum assay_status graph_parameter(struct graph *graph, uint32_t scope,
 enum assay_status graph_constant(struct graph *graph, const char *name,
                                  struct tensor data, uint32_t *value,
                                  struct error *err);
+void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
+                    float scale);
 size_t graph_value_count(const struct graph *graph);
 const struct value *graph_value(const struct graph *graph, uint32_t id);
 /* Gives a parameter its data; shape and type must fit. Takes it over. */

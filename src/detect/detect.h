@@ -1,0 +1,55 @@
+/* detect/detect.h - photographs through a detector, recorded.
+ *
+ * Four stages an iteration: decode (file to pixels), preprocess (pixels to
+ * tensors), model (everything in torchvision's forward), postprocess
+ * (threshold, drawing, encoding). Leaves a run file that knows what every
+ * module took and cost. Stands on models, formats, engine, picture and record.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef DETECT_DETECT_H
+#define DETECT_DETECT_H
+
+#include "base/progress.h"
+#include "engine/engine.h"
+#include "models/models.h"
+#include "picture/photos.h"
+
+struct detect_options {
+    const char *model; /* a name of models.h */
+    struct model_options build;
+    const char *weights; /* a checkpoint; NULL: random ones */
+    uint64_t seed;       /* of the random ones */
+    int n_threads;
+    bool is_plain; /* a kernel a module, nothing fused */
+    enum engine_detail detail;
+    const char *choices_path; /* remembered kernel choices; NULL: none */
+    double tuning_seconds;
+
+    uint64_t n_images;  /* to be measured in all, cycling */
+    uint64_t n_warm_up; /* iterations before that */
+    const char *run_path;
+    const char *drawn_dir; /* where drawn photographs go; NULL: the present */
+    double score;          /* what is drawn; NaN: nothing */
+    const char *const *labels; /* names of the classes; NULL: COCO's */
+    size_t n_labels;
+
+    struct progress *progress; /* NULL: none */
+    struct sink *warnings;     /* a line each: photographs that were skipped */
+    struct sink *explain;      /* which kernels were chosen; NULL: nothing */
+};
+
+struct detect_report {
+    size_t n_photos, n_skipped;
+    size_t n_drawn;         /* files written */
+    struct str first_drawn; /* the name of the first */
+    uint64_t n_detections;  /* at or above the score, in the first pass */
+};
+
+/* Runs and writes options.run_path. The report is released by the caller, also
+ * on failure. */
+enum assay_status detect_run(const struct detect_options *options,
+                             const struct photos *photos,
+                             struct detect_report *report, struct error *err);
+void detect_report_release(struct detect_report *report);
+
+#endif

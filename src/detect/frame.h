@@ -1,0 +1,41 @@
+/* detect/frame.h - one iteration: some photographs through the four stages.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef DETECT_FRAME_H
+#define DETECT_FRAME_H
+
+#include "detect/session.h"
+#include "picture/picture.h"
+
+enum { FRAME_MAX_IMAGES = 48 };
+
+struct frame {
+    const char *paths[FRAME_MAX_IMAGES];
+    struct picture pictures[FRAME_MAX_IMAGES];
+    struct tensor tensors[FRAME_MAX_IMAGES];
+    size_t n;
+};
+
+/* What a pass over all photographs found; for the report. */
+struct findings {
+    uint64_t n_detections, n_images;
+    int64_t least, most;
+    int64_t proposals, least_proposals;
+    size_t n_drawn;
+    struct str first_drawn;
+};
+
+/* The stages, each a span. Those behind decoding work on what it left. */
+enum assay_status frame_decode(struct frame *frame, struct error *err);
+enum assay_status frame_preprocess(struct frame *frame, struct pool *pool,
+                                   struct error *err);
+enum assay_status frame_model(struct frame *frame, struct session *session,
+                              bool is_measured, struct error *err);
+enum assay_status frame_postprocess(const struct frame *frame,
+                                    const struct session *session,
+                                    const struct detect_options *options,
+                                    struct findings *findings,
+                                    struct error *err);
+void frame_release(struct frame *frame);
+
+#endif

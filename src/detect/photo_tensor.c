@@ -1,0 +1,23 @@
+/* detect/photo_tensor.c - see photo_tensor.h. */
+#include "detect/photo_tensor.h"
+
+/* One channel of the interleaved pixels, scaled as torchvision's to_tensor
+ * does it: a division, since a product with 1/255 rounds differently. */
+static void spread_channel(const uint8_t *rgb, size_t n, float *to)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (float)rgb[3 * i] / 255;
+}
+
+enum assay_status photo_tensor(const struct picture *picture, struct pool *pool,
+                               struct tensor *out, struct error *err)
+{
+    struct shape shape = shape_of(3, (int64_t)3, (int64_t)picture->height,
+                                  (int64_t)picture->width);
+    size_t n = (size_t)picture->height * (size_t)picture->width;
+    enum assay_status st = tensor_new(pool, DTYPE_F32, &shape, out, err);
+
+    for (size_t c = 0; !st && c < 3; c++)
+        spread_channel(picture->rgb + c, n, tensor_f32(out) + c * n);
+    return st;
+}

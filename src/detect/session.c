@@ -1,0 +1,139 @@
+/* detect/session.c - see session.h. */
+#include "detect/session.h"
+
+#include "backend/backend.h"
+#include "base/mem.h"
+#include "formats/load_weights.h"
+#include "ops/fuse.h"
+#include "ops/ops.h"
+#include "ops/rpn_nms.h"
+
+#include <assay/span.h>
+
+static void report_bytes(void *context, int64_t delta)
+{
+    (void)context;
+    assay_bytes(delta);
+}
+
+static enum assay_status load_weights(const struct detect_options *options,
+                                      struct session *session,
+                                      struct error *err)
+{
+    ASSAY_SPAN("weights");
+    if (options->weights)
+        return weights_load_file(session->graph, options->weights,
+                                 session->pool, options->warnings, NULL, err);
+    return model_fill(session->graph, session->pool, options->seed, err);
+}
+
+/* The value that tells how many proposals each image had. */
+static uint32_t find_proposals(const struct graph *graph)
+{
+    for (size_t i = 0; i < graph_node_count(graph); i++) {
+        const struct node *node = graph_node(graph, i);
+
+        if (node->op == &op_rpn_nms)
+            return node->outputs[RPN_NMS_KEPT];
+    }
+    return GRAPH_NONE;
+}
+
+static enum assay_status open_engine(const struct detect_options *options,
+                                     struct session *session, struct error *err)
+{
+    struct engine_options engine = {
+        .backend = backend_best(),
+        .backend_options = {.n_threads = options->n_threads,
+                            .is_plain = options->is_plain,
+                            .tuning_seconds = options->tuning_seconds,
+                            .choices_path = options->choices_path},
+        .detail = options->detail,
+    };
+    enum assay_status st = ASSAY_OK;
+
+    if (!options->is_plain)
+        st = fuse_graph(session->graph, session->pool, err);
+    if (!st)
+        st = engine_new(session->graph, session->pool, &engine,
+                        &session->engine, err);
+    session->proposals = find_proposals(session->graph);
+    if (!st && session->proposals != GRAPH_NONE)
+        st = engine_keep(session->engine, session->proposals, err);
+    return st;
+}
+
+static enum assay_status make_tables(struct session *session, struct error *err)
+{
+    size_t n_nodes = graph_node_count(session->graph);
+
+    session->n_outputs = graph_output_count(session->graph);
+    session->outputs = mem_array(session->n_outputs, sizeof *session->outputs);
+    session->work = mem_array(n_nodes, sizeof *session->work);
+    if (!session->outputs || !session->work)
+        return error_nomem(err, n_nodes * sizeof *session->work, "a model");
+    return ASSAY_OK;
+}
+
+enum assay_status session_open(const struct detect_options *options,
+                               struct session *session, struct error *err)
+{
+    enum assay_status st;
+
+    *session = (struct session){0};
+    st = pool_new(&session->pool, err);
+    if (!st)
+        st = model_build(options->model, &options->build, &session->graph, err);
+    if (!st) {
+        session->parameters = graph_parameter_elements(session->graph);
+        session->parameter_bytes = graph_parameter_bytes(session->graph);
+        pool_observe(session->pool, (struct pool_observer){report_bytes, NULL});
+        st = load_weights(options, session, err);
+    }
+    if (!st)
+        st = open_engine(options, session, err);
+    if (!st)
+        st = make_tables(session, err);
+    if (st)
+        session_close(session);
+    return st;
+}
+
+static void forget_outputs(struct session *session)
+{
+    for (size_t i = 0; session->outputs && i < session->n_outputs; i++)
+        tensor_release(&session->outputs[i]);
+}
+
+void session_close(struct session *session)
+{
+    forget_outputs(session);
+    mem_free(session->outputs);
+    mem_free(session->work);
+    engine_free(session->engine);
+    graph_free(session->graph);
+    pool_free(session->pool);
+    *session = (struct session){0};
+}
+
+enum assay_status session_run(struct session *session,
+                              const struct tensor *images, bool is_measured,
+                              struct error *err)
+{
+    enum assay_status st;
+
+    forget_outputs(session);
+    st = engine_run(session->engine, images, session->outputs, err);
+    if (st || !is_measured)
+        return st;
+    for (size_t i = 0; i < graph_node_count(session->graph); i++) {
+        const struct cost *cost = engine_cost(session->engine, i);
+
+        session->work[i].macs += cost->macs;
+        session->work[i].flops += cost->flops;
+        session->work[i].read_bytes += cost->read_bytes;
+        session->work[i].write_bytes += cost->write_bytes;
+    }
+    session->n_measured++;
+    return ASSAY_OK;
+}

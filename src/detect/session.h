@@ -1,0 +1,39 @@
+/* detect/session.h - a model made ready: graph, weights, engine.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef DETECT_SESSION_H
+#define DETECT_SESSION_H
+
+#include "detect/detect.h"
+
+struct session {
+    struct pool *pool;
+    struct graph *graph;
+    struct engine *engine;
+    struct tensor *outputs; /* of the last run */
+    size_t n_outputs;
+    struct cost *work; /* summed over the measured runs, one a node */
+    uint64_t n_measured;
+    uint64_t parameters, parameter_bytes;
+    uint32_t proposals; /* the value that counts them; GRAPH_NONE */
+};
+
+/* What a detection model gives, in the order of models.h. */
+enum session_output {
+    SESSION_BOXES,
+    SESSION_SCORES,
+    SESSION_LABELS,
+    SESSION_COUNTS,
+    SESSION_MASKS /* the first of them */
+};
+
+enum assay_status session_open(const struct detect_options *options,
+                               struct session *session, struct error *err);
+void session_close(struct session *session); /* accepts {0} */
+
+/* One forward pass; the outputs stay until the next. */
+enum assay_status session_run(struct session *session,
+                              const struct tensor *images, bool is_measured,
+                              struct error *err);
+
+#endif

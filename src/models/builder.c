@@ -1,0 +1,319 @@
+/* models/builder.c - see builder.h. */
+#include "models/builder.h"
+
+#include "base/str.h"
+#include "ops/batch_norm.h"
+#include "ops/conv2d.h"
+#include "ops/conv_transpose2d.h"
+#include "ops/linear.h"
+#include "ops/max_pool2d.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum assay_status builder_start(struct builder *builder, const char *name,
+                                const char *class_name,
+                                const struct model_options *options,
+                                struct error *err)
+{
+    *builder = (struct builder){.scope = GRAPH_NONE,
+                                .err = err,
+                                .norm = options->norm,
+                                .norm_eps = options->norm_eps};
+    builder->st = graph_new(&builder->graph, err);
+    if (!builder->st)
+        builder->st = graph_set_name(builder->graph, name, class_name, err);
+    return builder->st;
+}
+
+enum assay_status builder_finish(struct builder *builder, struct graph **out)
+{
+    *out = NULL;
+    if (!builder->st)
+        builder->st = graph_check(builder->graph, builder->err);
+    if (builder->st)
+        graph_free(builder->graph);
+    else
+        *out = builder->graph;
+    builder->graph = NULL;
+    return builder->st;
+}
+
+static void enter(struct builder *builder, const char *name,
+                  const char *class_name, bool is_container)
+{
+    if (!builder->st)
+        builder->st =
+            graph_scope_add(builder->graph, builder->scope, name, class_name,
+                            is_container, &builder->scope, builder->err);
+}
+
+void builder_enter(struct builder *builder, const char *name,
+                   const char *class_name)
+{
+    enter(builder, name, class_name, false);
+}
+
+void builder_enter_container(struct builder *builder, const char *name,
+                             const char *class_name)
+{
+    enter(builder, name, class_name, true);
+}
+
+void builder_enter_index(struct builder *builder, int index,
+                         const char *class_name)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "%d", index);
+    enter(builder, name, class_name, false);
+}
+
+void builder_leave(struct builder *builder)
+{
+    if (!builder->st)
+        builder->scope = graph_scope(builder->graph, builder->scope)->parent;
+}
+
+void builder_op_outputs(struct builder *builder, const char *name,
+                        const struct op_class *op, const void *attrs,
+                        const uint32_t *inputs, size_t n_inputs,
+                        uint32_t *outputs, size_t n_outputs)
+{
+    struct node_description description = {.op = op,
+                                           .attrs = attrs,
+                                           .scope = builder->scope,
+                                           .name = name,
+                                           .inputs = inputs,
+                                           .n_inputs = n_inputs,
+                                           .n_outputs = n_outputs};
+
+    for (size_t i = 0; i < n_outputs; i++)
+        outputs[i] = GRAPH_NONE;
+    if (!builder->st)
+        builder->st =
+            graph_node_add(builder->graph, &description, outputs, builder->err);
+}
+
+uint32_t builder_op(struct builder *builder, const char *name,
+                    const struct op_class *op, const void *attrs,
+                    const uint32_t *inputs, size_t n_inputs)
+{
+    uint32_t output;
+
+    builder_op_outputs(builder, name, op, attrs, inputs, n_inputs, &output, 1);
+    return output;
+}
+
+uint32_t builder_input(struct builder *builder, const char *name)
+{
+    uint32_t value = GRAPH_NONE;
+
+    if (!builder->st)
+        builder->st =
+            graph_input(builder->graph, name, DTYPE_F32, &value, builder->err);
+    return value;
+}
+
+void builder_output(struct builder *builder, const char *name, uint32_t value)
+{
+    if (!builder->st)
+        builder->st = graph_output(builder->graph, name, value, builder->err);
+}
+
+/* A module that is called several times has its parameters once. */
+static uint32_t find_parameter(struct builder *builder, const char *name)
+{
+    struct str path = {0};
+    uint32_t found = GRAPH_NONE;
+
+    if (builder->scope != GRAPH_NONE)
+        builder->st = str_printf(
+            &path, "%s.", graph_scope(builder->graph, builder->scope)->path);
+    if (!builder->st)
+        builder->st = str_append(&path, name);
+    if (builder->st)
+        error_nomem(builder->err, path.n, "the name of a parameter");
+    else
+        found = graph_find_value(builder->graph, path.text);
+    str_release(&path);
+    return found;
+}
+
+static uint32_t parameter(struct builder *builder, const char *name,
+                          enum value_kind kind, const struct shape *shape,
+                          enum fill fill, float scale)
+{
+    uint32_t value = GRAPH_NONE;
+
+    if (!builder->st)
+        value = find_parameter(builder, name);
+    if (builder->st || value != GRAPH_NONE)
+        return value;
+    builder->st = graph_parameter(builder->graph, builder->scope, name, kind,
+                                  DTYPE_F32, shape, &value, builder->err);
+    if (!builder->st)
+        graph_set_fill(builder->graph, value, fill, scale);
+    return value;
+}
+
+/* The scales of torch.nn.init for a layer with these fans. */
+static uint32_t weight(struct builder *builder, const struct shape *shape,
+                       enum weight_fill fill, double fan_in, double fan_out)
+{
+    enum fill kind = FILL_UNIFORM;
+    double scale = 0;
+
+    switch (fill) {
+    case WEIGHT_KAIMING_NORMAL:
+        kind = FILL_NORMAL;
+        scale = sqrt(2 / fan_out);
+        break;
+    case WEIGHT_KAIMING_UNIFORM:
+        scale = sqrt(3 / fan_in);
+        break;
+    case WEIGHT_DEFAULT:
+        scale = sqrt(1 / fan_in);
+        break;
+    case WEIGHT_NORMAL_001:
+        kind = FILL_NORMAL;
+        scale = 0.01;
+        break;
+    }
+    return parameter(builder, "weight", VALUE_PARAMETER, shape, kind,
+                     (float)scale);
+}
+
+static uint32_t conv_bias(struct builder *builder,
+                          const struct conv_layer *layer, double fan_in)
+{
+    struct shape shape = shape_of(1, layer->out);
+    enum fill fill = layer->has_default_bias ? FILL_UNIFORM : FILL_ZERO;
+
+    if (!layer->has_bias)
+        return GRAPH_NONE;
+    return parameter(builder, "bias", VALUE_PARAMETER, &shape, fill,
+                     (float)sqrt(1 / fan_in));
+}
+
+uint32_t builder_conv(struct builder *builder, const char *name,
+                      const struct conv_layer *layer, uint32_t x)
+{
+    struct shape shape =
+        shape_of(4, layer->out, layer->in, layer->kernel, layer->kernel);
+    struct conv2d_attrs attrs = conv2d_defaults();
+    double area = (double)(layer->kernel * layer->kernel);
+    double fan_in = (double)layer->in * area;
+    uint32_t inputs[CONV2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    uint32_t y;
+
+    for (int i = 0; i < 2; i++) {
+        attrs.stride[i] = layer->stride;
+        attrs.before[i] = attrs.after[i] = layer->padding;
+    }
+    builder_enter(builder, name, "Conv2d");
+    inputs[CONV2D_WEIGHT] =
+        weight(builder, &shape, layer->fill, fan_in, (double)layer->out * area);
+    inputs[CONV2D_BIAS] = conv_bias(builder, layer, fan_in);
+    y = builder_op(builder, "", &op_conv2d, &attrs, inputs, CONV2D_INPUTS);
+    builder_leave(builder);
+    return y;
+}
+
+/* The weight is [in, out, k, k]: torch.nn.init takes its first dimension for
+ * the outputs, so the fans change places. */
+uint32_t builder_conv_transpose(struct builder *builder, const char *name,
+                                const struct conv_layer *layer, uint32_t x)
+{
+    struct shape shape =
+        shape_of(4, layer->in, layer->out, layer->kernel, layer->kernel);
+    struct conv_transpose2d_attrs attrs = {
+        .stride = {layer->stride, layer->stride},
+        .before = {layer->padding, layer->padding},
+        .after = {layer->padding, layer->padding},
+    };
+    double area = (double)(layer->kernel * layer->kernel);
+    double fan_in = (double)layer->out * area;
+    uint32_t inputs[CONV_TRANSPOSE2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE};
+    uint32_t y;
+
+    builder_enter(builder, name, "ConvTranspose2d");
+    inputs[CONV_TRANSPOSE2D_WEIGHT] =
+        weight(builder, &shape, layer->fill, fan_in, (double)layer->in * area);
+    inputs[CONV_TRANSPOSE2D_BIAS] = conv_bias(builder, layer, fan_in);
+    y = builder_op(builder, "", &op_conv_transpose2d, &attrs, inputs,
+                   CONV_TRANSPOSE2D_INPUTS);
+    builder_leave(builder);
+    return y;
+}
+
+uint32_t builder_norm(struct builder *builder, const char *name,
+                      int64_t channels, uint32_t x)
+{
+    struct batch_norm_attrs attrs = {.eps = builder->norm_eps};
+    struct shape shape = shape_of(1, channels);
+    bool is_frozen = builder->norm == NORM_FROZEN;
+    enum value_kind trained = is_frozen ? VALUE_BUFFER : VALUE_PARAMETER;
+    uint32_t inputs[BATCH_NORM_INPUTS], y;
+
+    builder_enter(builder, name,
+                  is_frozen ? "FrozenBatchNorm2d" : "BatchNorm2d");
+    inputs[BATCH_NORM_X] = x;
+    inputs[BATCH_NORM_WEIGHT] =
+        parameter(builder, "weight", trained, &shape, FILL_ONE, 0);
+    inputs[BATCH_NORM_BIAS] =
+        parameter(builder, "bias", trained, &shape, FILL_ZERO, 0);
+    inputs[BATCH_NORM_MEAN] =
+        parameter(builder, "running_mean", VALUE_BUFFER, &shape, FILL_ZERO, 0);
+    inputs[BATCH_NORM_VARIANCE] =
+        parameter(builder, "running_var", VALUE_BUFFER, &shape, FILL_ONE, 0);
+    y = builder_op(builder, "", &op_batch_norm, &attrs, inputs,
+                   BATCH_NORM_INPUTS);
+    builder_leave(builder);
+    return y;
+}
+
+uint32_t builder_relu(struct builder *builder, const char *name, uint32_t x)
+{
+    uint32_t y;
+
+    builder_enter(builder, name, "ReLU");
+    y = builder_op(builder, "", &op_relu, NULL, &x, 1);
+    builder_leave(builder);
+    return y;
+}
+
+uint32_t builder_max_pool(struct builder *builder, const char *name,
+                          const char *class_name, int64_t kernel,
+                          int64_t stride, int64_t padding, uint32_t x)
+{
+    struct max_pool2d_attrs attrs = {.kernel = {kernel, kernel},
+                                     .stride = {stride, stride},
+                                     .before = {padding, padding},
+                                     .after = {padding, padding}};
+    uint32_t y;
+
+    builder_enter(builder, name, class_name);
+    y = builder_op(builder, "", &op_max_pool2d, &attrs, &x, 1);
+    builder_leave(builder);
+    return y;
+}
+
+uint32_t builder_linear(struct builder *builder, const char *name, int64_t in,
+                        int64_t out, uint32_t x)
+{
+    struct shape shape = shape_of(2, out, in), bias_shape = shape_of(1, out);
+    struct linear_attrs attrs = {.has_relu = false};
+    uint32_t inputs[LINEAR_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE}, y;
+
+    builder_enter(builder, name, "Linear");
+    inputs[LINEAR_WEIGHT] =
+        weight(builder, &shape, WEIGHT_DEFAULT, (double)in, (double)out);
+    inputs[LINEAR_BIAS] =
+        parameter(builder, "bias", VALUE_PARAMETER, &bias_shape, FILL_UNIFORM,
+                  (float)sqrt(1 / (double)in));
+    y = builder_op(builder, "", &op_linear, &attrs, inputs, LINEAR_INPUTS);
+    builder_leave(builder);
+    return y;
+}

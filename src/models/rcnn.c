@@ -1,0 +1,407 @@
+/* models/rcnn.c - Faster R-CNN and Mask R-CNN with a feature pyramid (Ren et
+ * al. 2015, He et al. 2017, Lin et al. 2016), as torchvision 0.14 has them. */
+#include "models/rcnn.h"
+
+#include "models/resnet.h"
+#include "ops/anchor_grid.h"
+#include "ops/box_detections.h"
+#include "ops/detection_transform.h"
+#include "ops/mask_ops.h"
+#include "ops/ops.h"
+#include "ops/roi_align.h"
+#include "ops/rpn_decode.h"
+#include "ops/rpn_nms.h"
+#include "ops/rpn_top_k.h"
+
+#include <stdio.h>
+
+enum {
+    channels = 256,               /* of every level of the pyramid */
+    n_levels = RESNET_LEVELS + 1, /* the extra one is the coarsest */
+    n_ratios = 3,
+    hidden = 1024, /* of the box head */
+    max_images = 48
+};
+
+/* What one part of the detector hands to the next. */
+struct rcnn {
+    struct builder builder;
+    const struct model_options *options;
+    uint32_t images[TRANSFORM_OUTPUTS];
+    uint32_t features[n_levels];
+    uint32_t proposals[RPN_NMS_OUTPUTS];
+    uint32_t detections[BOX_DETECTIONS_OUTPUTS];
+    uint32_t masks;
+};
+
+static void build_transform(struct rcnn *rcnn)
+{
+    struct builder *builder = &rcnn->builder;
+    struct detection_transform_attrs attrs = {
+        .min_size = rcnn->options->min_size,
+        .max_size = rcnn->options->max_size,
+        .size_divisible = 32,
+        .mean = {0.485f, 0.456f, 0.406f},
+        .std = {0.229f, 0.224f, 0.225f},
+    };
+    uint32_t inputs[max_images];
+    size_t n = (size_t)rcnn->options->n_images;
+
+    for (size_t i = 0; i < n; i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "image_%zu", i);
+        inputs[i] = builder_input(builder, name);
+    }
+    builder_enter(builder, "transform", "GeneralizedRCNNTransform");
+    builder_op_outputs(builder, "", &op_detection_transform, &attrs, inputs, n,
+                       rcnn->images, TRANSFORM_OUTPUTS);
+    builder_leave(builder);
+}
+
+/* A convolution as torchvision's Conv2dNormActivation wraps it. */
+static uint32_t wrapped_conv(struct builder *builder, int index,
+                             const struct conv_layer *layer, bool has_relu,
+                             uint32_t x)
+{
+    builder_enter_index(builder, index, "Conv2dNormActivation");
+    x = builder_conv(builder, "0", layer, x);
+    if (has_relu)
+        x = builder_relu(builder, "1", x);
+    builder_leave(builder);
+    return x;
+}
+
+static uint32_t pyramid_conv(struct builder *builder, const char *list,
+                             int level, int64_t in, int64_t kernel, uint32_t x)
+{
+    struct conv_layer layer = {.in = in,
+                               .out = channels,
+                               .kernel = kernel,
+                               .stride = 1,
+                               .padding = kernel / 2,
+                               .has_bias = true,
+                               .fill = WEIGHT_KAIMING_UNIFORM};
+
+    builder_enter_container(builder, list, "ModuleList");
+    x = wrapped_conv(builder, level, &layer, false, x);
+    builder_leave(builder);
+    return x;
+}
+
+/* From the coarsest level down: each is its own map plus the one above,
+ * stretched. */
+static void build_pyramid(struct rcnn *rcnn, const uint32_t body[RESNET_LEVELS])
+{
+    struct builder *builder = &rcnn->builder;
+    uint32_t above = GRAPH_NONE;
+
+    builder_enter(builder, "fpn", "FeaturePyramidNetwork");
+    for (int level = RESNET_LEVELS - 1; level >= 0; level--) {
+        int64_t in = (int64_t)channels << level;
+        uint32_t sum[2];
+
+        sum[0] =
+            pyramid_conv(builder, "inner_blocks", level, in, 1, body[level]);
+        if (above != GRAPH_NONE) {
+            uint32_t stretch[2] = {above, sum[0]};
+
+            sum[1] = builder_op(builder, "interpolate", &op_resize_nearest,
+                                NULL, stretch, 2);
+            sum[0] = builder_op(builder, "add", &op_add, NULL, sum, 2);
+        }
+        above = sum[0];
+        rcnn->features[level] =
+            pyramid_conv(builder, "layer_blocks", level, channels, 3, above);
+    }
+    rcnn->features[n_levels - 1] =
+        builder_max_pool(builder, "extra_blocks", "LastLevelMaxPool", 1, 2, 0,
+                         rcnn->features[n_levels - 2]);
+    builder_leave(builder);
+}
+
+static void build_backbone(struct rcnn *rcnn)
+{
+    struct builder *builder = &rcnn->builder;
+    uint32_t body[RESNET_LEVELS];
+
+    builder_enter(builder, "backbone", "BackboneWithFPN");
+    builder_enter(builder, "body", "IntermediateLayerGetter");
+    resnet50_body(builder, rcnn->images[TRANSFORM_BATCH], body);
+    builder_leave(builder);
+    build_pyramid(rcnn, body);
+    builder_leave(builder);
+}
+
+static struct conv_layer head_conv(int64_t out, int64_t kernel)
+{
+    return (struct conv_layer){.in = channels,
+                               .out = out,
+                               .kernel = kernel,
+                               .stride = 1,
+                               .padding = kernel / 2,
+                               .has_bias = true,
+                               .fill = WEIGHT_NORMAL_001};
+}
+
+static void build_rpn_head(struct rcnn *rcnn, uint32_t objectness[n_levels],
+                           uint32_t deltas[n_levels])
+{
+    struct builder *builder = &rcnn->builder;
+    struct conv_layer conv = head_conv(channels, 3);
+    struct conv_layer scores = head_conv(n_ratios, 1);
+    struct conv_layer boxes = head_conv(n_ratios * 4, 1);
+
+    builder_enter(builder, "head", "RPNHead");
+    for (int level = 0; level < n_levels; level++) {
+        uint32_t x;
+
+        builder_enter(builder, "conv", "Sequential");
+        x = wrapped_conv(builder, 0, &conv, true, rcnn->features[level]);
+        builder_leave(builder);
+        objectness[level] = builder_conv(builder, "cls_logits", &scores, x);
+        deltas[level] = builder_conv(builder, "bbox_pred", &boxes, x);
+    }
+    builder_leave(builder);
+}
+
+static uint32_t build_anchors(struct rcnn *rcnn)
+{
+    struct anchor_grid_attrs attrs = {
+        .n_levels = n_levels,
+        .n_ratios = n_ratios,
+        .sizes = {32, 64, 128, 256, 512},
+        .ratios = {0.5f, 1, 2},
+    };
+    uint32_t inputs[1 + n_levels] = {rcnn->images[TRANSFORM_BATCH]}, anchors;
+
+    for (int level = 0; level < n_levels; level++)
+        inputs[1 + level] = rcnn->features[level];
+    builder_enter(&rcnn->builder, "anchor_generator", "AnchorGenerator");
+    anchors = builder_op(&rcnn->builder, "", &op_anchor_grid, &attrs, inputs,
+                         1 + n_levels);
+    builder_leave(&rcnn->builder);
+    return anchors;
+}
+
+static void build_filter(struct rcnn *rcnn, uint32_t anchors,
+                         const uint32_t objectness[n_levels],
+                         const uint32_t deltas[n_levels])
+{
+    struct builder *builder = &rcnn->builder;
+    struct rpn_top_k_attrs top_k = {.k = 1000};
+    struct rpn_nms_attrs nms = {
+        .min_size = 1e-3f, .score = 0, .iou = 0.7f, .keep = 1000};
+    uint32_t best[RPN_TOP_K_OUTPUTS], boxes;
+    uint32_t decode[RPN_DECODE_DELTAS + n_levels];
+
+    builder_enter(builder, "filter_proposals", "");
+    builder_op_outputs(builder, "top_k", &op_rpn_top_k, &top_k, objectness,
+                       n_levels, best, RPN_TOP_K_OUTPUTS);
+    decode[RPN_DECODE_CHOSEN] = best[RPN_TOP_K_ANCHORS];
+    decode[RPN_DECODE_COUNTS] = best[RPN_TOP_K_COUNTS];
+    decode[RPN_DECODE_ANCHORS] = anchors;
+    decode[RPN_DECODE_SIZES] = rcnn->images[TRANSFORM_SIZES];
+    for (int level = 0; level < n_levels; level++)
+        decode[RPN_DECODE_DELTAS + level] = deltas[level];
+    boxes = builder_op(builder, "decode", &op_rpn_decode, NULL, decode,
+                       RPN_DECODE_DELTAS + n_levels);
+    builder_op_outputs(builder, "nms", &op_rpn_nms, &nms,
+                       (uint32_t[]){[RPN_NMS_BOXES] = boxes,
+                                    [RPN_NMS_LOGITS] = best[RPN_TOP_K_LOGITS],
+                                    [RPN_NMS_COUNTS] = best[RPN_TOP_K_COUNTS]},
+                       3, rcnn->proposals, RPN_NMS_OUTPUTS);
+    builder_leave(builder);
+}
+
+static void build_rpn(struct rcnn *rcnn)
+{
+    uint32_t objectness[n_levels], deltas[n_levels], anchors;
+
+    builder_enter(&rcnn->builder, "rpn", "RegionProposalNetwork");
+    build_rpn_head(rcnn, objectness, deltas);
+    anchors = build_anchors(rcnn);
+    build_filter(rcnn, anchors, objectness, deltas);
+    builder_leave(&rcnn->builder);
+}
+
+/* Features of boxes; the coarsest level is for the proposals alone. */
+static uint32_t build_pool(struct rcnn *rcnn, const char *name, int64_t size,
+                           uint32_t boxes, uint32_t counts)
+{
+    struct roi_align_attrs attrs = {.size = size,
+                                    .sampling_ratio = 2,
+                                    .canonical_size = 224,
+                                    .canonical_level = 4};
+    uint32_t inputs[ROI_ALIGN_MAPS + RESNET_LEVELS] = {
+        [ROI_ALIGN_BOXES] = boxes,
+        [ROI_ALIGN_COUNTS] = counts,
+        [ROI_ALIGN_SIZES] = rcnn->images[TRANSFORM_SIZES],
+    };
+    uint32_t y;
+
+    for (int level = 0; level < RESNET_LEVELS; level++)
+        inputs[ROI_ALIGN_MAPS + level] = rcnn->features[level];
+    builder_enter(&rcnn->builder, name, "MultiScaleRoIAlign");
+    y = builder_op(&rcnn->builder, "", &op_roi_align, &attrs, inputs,
+                   ROI_ALIGN_MAPS + RESNET_LEVELS);
+    builder_leave(&rcnn->builder);
+    return y;
+}
+
+static uint32_t build_box_head(struct builder *builder, uint32_t x)
+{
+    builder_enter(builder, "box_head", "TwoMLPHead");
+    x = builder_op(builder, "flatten", &op_flatten, NULL, &x, 1);
+    x = builder_linear(builder, "fc6", channels * 7 * 7, hidden, x);
+    x = builder_op(builder, "relu6", &op_relu, NULL, &x, 1);
+    x = builder_linear(builder, "fc7", hidden, hidden, x);
+    x = builder_op(builder, "relu7", &op_relu, NULL, &x, 1);
+    builder_leave(builder);
+    return x;
+}
+
+static void build_boxes(struct rcnn *rcnn)
+{
+    struct builder *builder = &rcnn->builder;
+    struct box_detections_attrs attrs = {
+        .weights = {10, 10, 5, 5},
+        .score = rcnn->options->score,
+        .min_size = 1e-2f,
+        .iou = 0.5f,
+        .keep = rcnn->options->detections,
+    };
+    int64_t n = rcnn->options->n_classes;
+    uint32_t inputs[BOX_DETECTIONS_INPUTS], x;
+
+    x = build_pool(rcnn, "box_roi_pool", 7, rcnn->proposals[RPN_NMS_PROPOSALS],
+                   rcnn->proposals[RPN_NMS_KEPT]);
+    x = build_box_head(builder, x);
+    builder_enter(builder, "box_predictor", "FastRCNNPredictor");
+    inputs[BOX_DETECTIONS_LOGITS] =
+        builder_linear(builder, "cls_score", hidden, n, x);
+    inputs[BOX_DETECTIONS_DELTAS] =
+        builder_linear(builder, "bbox_pred", hidden, 4 * n, x);
+    builder_leave(builder);
+    inputs[BOX_DETECTIONS_PROPOSALS] = rcnn->proposals[RPN_NMS_PROPOSALS];
+    inputs[BOX_DETECTIONS_COUNTS] = rcnn->proposals[RPN_NMS_KEPT];
+    inputs[BOX_DETECTIONS_SIZES] = rcnn->images[TRANSFORM_SIZES];
+    builder_op_outputs(builder, "postprocess_detections", &op_box_detections,
+                       &attrs, inputs, BOX_DETECTIONS_INPUTS, rcnn->detections,
+                       BOX_DETECTIONS_OUTPUTS);
+}
+
+static uint32_t build_mask_head(struct builder *builder, uint32_t x)
+{
+    struct conv_layer layer = head_conv(channels, 3);
+
+    layer.fill = WEIGHT_KAIMING_NORMAL;
+    builder_enter(builder, "mask_head", "MaskRCNNHeads");
+    for (int i = 0; i < 4; i++)
+        x = wrapped_conv(builder, i, &layer, true, x);
+    builder_leave(builder);
+    return x;
+}
+
+static uint32_t build_mask_predictor(struct builder *builder, int64_t n_classes,
+                                     uint32_t x)
+{
+    struct conv_layer up = {.in = channels,
+                            .out = channels,
+                            .kernel = 2,
+                            .stride = 2,
+                            .has_bias = true,
+                            .has_default_bias = true,
+                            .fill = WEIGHT_KAIMING_NORMAL};
+    struct conv_layer logits = up;
+
+    logits.out = n_classes;
+    logits.kernel = logits.stride = 1;
+    builder_enter(builder, "mask_predictor", "MaskRCNNPredictor");
+    x = builder_conv_transpose(builder, "conv5_mask", &up, x);
+    x = builder_relu(builder, "relu", x);
+    x = builder_conv(builder, "mask_fcn_logits", &logits, x);
+    builder_leave(builder);
+    return x;
+}
+
+static void build_masks(struct rcnn *rcnn)
+{
+    struct builder *builder = &rcnn->builder;
+    uint32_t select[2];
+
+    select[0] = build_pool(rcnn, "mask_roi_pool", 14,
+                           rcnn->detections[BOX_DETECTIONS_BOXES],
+                           rcnn->detections[BOX_DETECTIONS_KEPT]);
+    select[0] = build_mask_head(builder, select[0]);
+    select[0] =
+        build_mask_predictor(builder, rcnn->options->n_classes, select[0]);
+    select[1] = rcnn->detections[BOX_DETECTIONS_LABELS];
+    rcnn->masks = builder_op(builder, "maskrcnn_inference", &op_mask_select,
+                             NULL, select, 2);
+}
+
+/* Back to the pixels of the photographs, and out. */
+static void build_results(struct rcnn *rcnn, bool has_masks)
+{
+    struct builder *builder = &rcnn->builder;
+    struct paste_masks_attrs paste = {.is_soft = rcnn->options->has_soft_masks};
+    const uint32_t *found = rcnn->detections;
+    uint32_t counts = found[BOX_DETECTIONS_KEPT];
+    uint32_t original = rcnn->images[TRANSFORM_ORIGINAL];
+    uint32_t boxes, pasted[max_images];
+    size_t n = (size_t)rcnn->options->n_images;
+
+    builder_enter(builder, "transform", "GeneralizedRCNNTransform");
+    boxes = builder_op(builder, "resize_boxes", &op_resize_boxes, NULL,
+                       (uint32_t[]){found[BOX_DETECTIONS_BOXES], counts,
+                                    rcnn->images[TRANSFORM_SIZES], original},
+                       4);
+    if (has_masks)
+        builder_op_outputs(builder, "paste_masks", &op_paste_masks, &paste,
+                           (uint32_t[]){rcnn->masks, boxes, counts, original},
+                           4, pasted, n);
+    builder_leave(builder);
+    builder_output(builder, "boxes", boxes);
+    builder_output(builder, "scores", found[BOX_DETECTIONS_SCORES]);
+    builder_output(builder, "labels", found[BOX_DETECTIONS_LABELS]);
+    builder_output(builder, "counts", counts);
+    for (size_t i = 0; has_masks && i < n; i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "masks_%zu", i);
+        builder_output(builder, name, pasted[i]);
+    }
+}
+
+enum assay_status rcnn_build(const char *name, bool has_masks,
+                             const struct model_options *options,
+                             struct graph **out, struct error *err)
+{
+    struct rcnn rcnn = {.options = options};
+    struct builder *builder = &rcnn.builder;
+
+    *out = NULL;
+    if (options->n_images < 1 || options->n_images > max_images)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "a batch of %lld images cannot be; 1 to %d can",
+                         (long long)options->n_images, max_images);
+    if (options->n_classes < 2)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%lld classes cannot be; the background and one more "
+                         "are the least",
+                         (long long)options->n_classes);
+    if (builder_start(builder, name, has_masks ? "MaskRCNN" : "FasterRCNN",
+                      options, err))
+        return builder_finish(builder, out);
+    build_transform(&rcnn);
+    build_backbone(&rcnn);
+    build_rpn(&rcnn);
+    builder_enter(builder, "roi_heads", "RoIHeads");
+    build_boxes(&rcnn);
+    if (has_masks)
+        build_masks(&rcnn);
+    builder_leave(builder);
+    build_results(&rcnn, has_masks);
+    return builder_finish(builder, out);
+}
