@@ -32,14 +32,6 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
-{
-    (void)node, (void)inputs;
-    cost->flops += tensor_elements(&outputs[0]);
-}
-
 const struct op_class op_add = {
     .name = "Add",
     .min_inputs = 2,
@@ -48,5 +40,5 @@ const struct op_class op_add = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
-    .cost = count_cost,
+    .cost = rule_cost_elementwise,
 };

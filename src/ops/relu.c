@@ -27,14 +27,6 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
-{
-    (void)node, (void)inputs;
-    cost->flops += tensor_elements(&outputs[0]);
-}
-
 const struct op_class op_relu = {
     .name = "ReLU",
     .min_inputs = 1,
@@ -43,5 +35,5 @@ const struct op_class op_relu = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
-    .cost = count_cost,
+    .cost = rule_cost_elementwise,
 };

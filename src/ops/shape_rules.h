@@ -23,4 +23,9 @@ int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
                      int64_t dilation, int64_t before, int64_t after,
                      bool ceil);
 
+/* The cost of an op that does one operation for each element it makes. */
+void rule_cost_elementwise(const struct node *node,
+                           const struct tensor *const *inputs,
+                           const struct tensor *outputs, struct cost *cost);
+
 #endif

@@ -237,6 +237,9 @@ struct scope_stats {
     bool is_outside;           /* seen only outside the marked iterations */
 };
 
+/* Statistics of which nothing is known. */
+struct scope_stats scope_stats_unknown(void);
+
 /* calls is 0 for a scope that only groups others. A grouping scope (never
  * called, but with children that were) gets the sum of its children as
  * total_ns and mean_ns, and no percentiles (they are NaN). */

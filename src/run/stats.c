@@ -328,16 +328,11 @@ static void add_group(const struct run *run, uint32_t scope, uint32_t phase,
     }
 }
 
-enum assay_status run_scope_stats(const struct run *run, uint32_t scope,
-                                  uint32_t phase, struct scope_stats *out,
-                                  struct error *err)
+struct scope_stats scope_stats_unknown(void)
 {
-    struct choice choice = choose(run, scope, phase);
-    double n_means;
-
-    *out = (struct scope_stats){.bytes = RUN_UNKNOWN,
-                                .peak_bytes = RUN_UNKNOWN,
+    return (struct scope_stats){.mean_ns = NAN,
                                 .sd_ns = NAN,
+                                .mean_self_ns = NAN,
                                 .median_ns = NAN,
                                 .median_low_ns = NAN,
                                 .median_high_ns = NAN,
@@ -345,7 +340,19 @@ enum assay_status run_scope_stats(const struct run *run, uint32_t scope,
                                 .p95_ns = NAN,
                                 .p99_ns = NAN,
                                 .min_ns = NAN,
-                                .max_ns = NAN};
+                                .max_ns = NAN,
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+}
+
+enum assay_status run_scope_stats(const struct run *run, uint32_t scope,
+                                  uint32_t phase, struct scope_stats *out,
+                                  struct error *err)
+{
+    struct choice choice = choose(run, scope, phase);
+    double n_means;
+
+    *out = scope_stats_unknown();
     add_sums(run, scope, &choice, out);
     if (out->calls) {
         enum assay_status st = add_percentiles(run, scope, &choice, out, err);

@@ -23,23 +23,6 @@ double row_call_ns(const struct row *row)
     return row->calls > 0 ? row->total_ns / row->calls : NAN;
 }
 
-struct scope_stats stats_unknown(void)
-{
-    return (struct scope_stats){.mean_ns = NAN,
-                                .sd_ns = NAN,
-                                .mean_self_ns = NAN,
-                                .median_ns = NAN,
-                                .median_low_ns = NAN,
-                                .median_high_ns = NAN,
-                                .p5_ns = NAN,
-                                .p95_ns = NAN,
-                                .p99_ns = NAN,
-                                .min_ns = NAN,
-                                .max_ns = NAN,
-                                .bytes = RUN_UNKNOWN,
-                                .peak_bytes = RUN_UNKNOWN};
-}
-
 /* ---- joining ---------------------------------------------------------- */
 
 static const char *group_key(const struct row *row, enum view_group group)
@@ -117,8 +100,10 @@ static enum assay_status join_rows(const struct rows *rows,
             join(&items[at], row, is_nested(rows, i, group));
             continue;
         }
-        items[*n] = (struct ranked){
-            .row = *row, .order = i, .n_scopes = 1, .stats = stats_unknown()};
+        items[*n] = (struct ranked){.row = *row,
+                                    .order = i,
+                                    .n_scopes = 1,
+                                    .stats = scope_stats_unknown()};
         if (group != GROUP_SCOPE)
             st = map_put_text(&groups[row->is_outside], group_key(row, group),
                               *n);

@@ -42,7 +42,4 @@ const char *ranked_title(const struct ranked *item);
 /* Mean of one call; NaN where there was none. */
 double row_call_ns(const struct row *row);
 
-/* Statistics of which nothing is known. */
-struct scope_stats stats_unknown(void);
-
 #endif

@@ -72,7 +72,7 @@ static void write_threads(struct json_writer *json, const struct run *run)
 static enum assay_status write_latency(struct json_writer *json,
                                        const struct run *run, struct error *err)
 {
-    struct scope_stats stats = stats_unknown();
+    struct scope_stats stats = scope_stats_unknown();
     enum assay_status st = ASSAY_OK;
 
     json_key(json, "runs");
@@ -265,7 +265,7 @@ static enum assay_status write_row(struct json_writer *json,
     if (st)
         return st;
     if (!row->is_called)
-        stats = stats_unknown();
+        stats = scope_stats_unknown();
     st = put_path(run, row->scope, path, err);
     if (st)
         return st;
