@@ -40,7 +40,7 @@ static enum assay_status forward(const struct op_context *context,
     const int64_t *labels = tensor_i64(inputs[LABELS]);
     int64_t plane = dims[2] * dims[3];
 
-    (void)context, (void)node; /* context: a build without OpenMP */
+    (void)node;
     for (int64_t i = 0; i < dims[0]; i++) {
         if (labels[i] < 0 || labels[i] >= dims[1])
             return error_set(err, ASSAY_BAD_INPUT,
