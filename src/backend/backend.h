@@ -60,6 +60,9 @@ struct backend_class {
     /* Optional (none): bytes held for kernels: reordered weights, scratch. */
     void (*memory)(const struct backend *backend, size_t *weights_bytes,
                    size_t *scratch_bytes);
+
+    /* Optional: the library behind it and its version, "oneDNN 2.6.3". */
+    void (*library)(char *text, size_t size);
 };
 
 /* Needs the op's own kernels only; says no to everything. */

@@ -20,6 +20,20 @@ static enum assay_status set_cpu(struct run *run, struct error *err)
     return name[0] ? run_fact_set(run, "machine.cpu", name, err) : ASSAY_OK;
 }
 
+/* The widest vectors it computes with. */
+static enum assay_status set_simd(struct run *run, struct error *err)
+{
+    const char *simd = NULL;
+
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        simd = "AVX-512";
+    else if (__builtin_cpu_supports("avx2"))
+        simd = "AVX2";
+#endif
+    return simd ? run_fact_set(run, "machine.simd", simd, err) : ASSAY_OK;
+}
+
 /* The words of the command line, which /proc ends with a NUL each. */
 static enum assay_status set_command(struct run *run, struct error *err)
 {
@@ -75,6 +89,8 @@ enum assay_status facts_set(struct run *run, struct error *err)
 {
     enum assay_status st = set_cpu(run, err);
 
+    if (!st)
+        st = set_simd(run, err);
     if (!st)
         st = set_system(run, err);
     if (!st)

@@ -204,6 +204,10 @@ enum assay_status writer_start(struct recording *recording,
     pthread_sigmask(SIG_SETMASK, &all, &before);
     failed = pthread_create(&writer.thread, NULL, writer_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed == EAGAIN)
+        return error_set(err, ASSAY_NOMEM,
+                         "no memory for the recorder's thread; raise the limit "
+                         "(ulimit -v, ulimit -u)");
     return failed ? error_errno(err, failed, "starting the writer thread")
                   : ASSAY_OK;
 }

@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 
 #include <omp.h>
+#include <stdio.h>
 
 /* Which ops there are kernels for; weight_input 0: it has no weight. */
 static const struct {
@@ -93,6 +94,8 @@ static enum assay_status make(const struct graph *graph,
     if (!dn->kernels)
         st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
     else
+        st = onednn_start_threads(omp_get_max_threads(), err);
+    if (!st)
         st = onednn_status(dnnl_engine_create(&dn->engine, dnnl_cpu, 0),
                            "start", err);
     if (!st)
@@ -226,6 +229,14 @@ static void memory(const struct backend *backend, size_t *weights_bytes,
     *scratch_bytes = dn->scratch ? buffer_bytes(dn->scratch) : 0;
 }
 
+static void library(char *text, size_t size)
+{
+    const dnnl_version_t *version = dnnl_version();
+
+    snprintf(text, size, "oneDNN %d.%d.%d", version->major, version->minor,
+             version->patch);
+}
+
 const struct backend_class backend_dnnl = {
     .name = "onednn",
     .api_version = BACKEND_API_VERSION,
@@ -236,6 +247,7 @@ const struct backend_class backend_dnnl = {
     .to_dense = to_dense,
     .explain = explain,
     .memory = memory,
+    .library = library,
 };
 
 const struct backend_class *backend_best(void)

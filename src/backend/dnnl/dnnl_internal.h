@@ -71,6 +71,9 @@ struct onednn {
 
 /* ---- library.c: oneDNN's failures, layouts, reorders -------------------- */
 
+/* ASSAY_NOMEM where there is no room for so many threads; below 1 is 1. */
+enum assay_status onednn_start_threads(int n_threads, struct error *err);
+
 /* "oneDNN could not WHAT (unimplemented)"; ASSAY_OK where it could. */
 enum assay_status onednn_status(dnnl_status_t status, const char *what,
                                 struct error *err);
