@@ -205,6 +205,19 @@ static enum assay_status check_model(const char *name, const char **full,
                      nearest.candidate ? nearest.candidate : names[0]);
 }
 
+/* Before the model runs: a folder that is missing would be noticed late. */
+static enum assay_status check_folder(const char *path, struct error *err)
+{
+    struct stat info;
+
+    if (!path || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_NOT_FOUND,
+                     "there is no folder '%s' for the drawn photographs; make "
+                     "it first",
+                     path);
+}
+
 static int processors(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -257,28 +270,77 @@ static enum assay_status write_trace(const struct run *run, const char *path,
     return st;
 }
 
-static void print_wrote(struct sink *sink, const struct detect_options *job,
-                        const struct detect_report *report)
+/* "run.assay 0.2 MB, street_targets.jpg and 23 more" */
+static enum assay_status tell_wrote(struct str *text,
+                                    const struct detect_options *job,
+                                    const struct detect_report *report,
+                                    struct error *err)
 {
-    char size[UNITS_MAX];
+    char size[UNITS_MAX] = "";
     struct stat info;
+    enum assay_status st;
 
-    sink_printf(sink, "wrote    %s %s", job->run_path,
-                stat(job->run_path, &info) == 0
-                    ? units_file_size(size, (double)info.st_size)
-                    : "");
-    if (report->n_drawn == 1)
-        sink_printf(sink, "   %s", str_text(&report->first_drawn));
-    else if (report->n_drawn > 1)
-        sink_printf(sink, "   %s ... (%zu)", str_text(&report->first_drawn),
-                    report->n_drawn);
-    sink_puts(sink, "\n");
-    if (!job->weights && isnan(job->score))
-        sink_puts(sink,
-                  "note     the weights are random, so what is found means "
-                  "nothing and nothing is drawn;\n"
-                  "         `assay weights fetch` gets published ones, "
-                  "--score draws anyway\n");
+    if (stat(job->run_path, &info) == 0)
+        units_file_size(size, (double)info.st_size);
+    st = str_printf(text, "%s %s", job->run_path, size);
+    if (!st && report->n_drawn)
+        st = str_printf(text, ", %s", str_text(&report->first_drawn));
+    if (!st && report->n_drawn > 1)
+        st = str_printf(text, " and %zu more", report->n_drawn - 1);
+    return st ? error_nomem(err, text->n, "the names of what was written") : st;
+}
+
+/* Why nothing is drawn, and the way to weights that find something. */
+static enum assay_status
+tell_note(struct str *text, const struct detect_options *job, struct error *err)
+{
+    const struct published *published = published_find(job->model);
+    struct str path = {0};
+    bool is_here = false;
+    enum assay_status st;
+
+    if (job->weights)
+        return ASSAY_OK;
+    if (published && published_path(published, &path, &is_here, NULL))
+        is_here = false;
+    st = str_append(text, "the weights are random, so what is found means "
+                          "nothing");
+    if (!st && isnan(job->score))
+        st = str_append(text, " and nothing is drawn (--score X draws anyway)");
+    if (!st && is_here)
+        st = str_printf(text, "; published ones are here: --weights %s",
+                        str_text(&path));
+    else if (!st && published)
+        st = str_printf(text,
+                        "; `assay weights fetch %s` gets published ones, "
+                        "--weights FILE uses them",
+                        job->model);
+    str_release(&path);
+    return st ? error_nomem(err, text->n, "a note") : ASSAY_OK;
+}
+
+static enum assay_status write_summary(const struct run *run,
+                                       const struct detect_options *job,
+                                       const struct detect_report *report,
+                                       const struct str *explained,
+                                       struct result *result, struct error *err)
+{
+    struct view_options view = view_defaults(result->term);
+    struct str wrote = {0}, note = {0};
+    enum assay_status st = tell_wrote(&wrote, job, report, err);
+
+    if (!st)
+        st = tell_note(&note, job, err);
+    if (!st) {
+        view.source = job->run_path;
+        view.wrote = str_text(&wrote);
+        view.note = note.n ? str_text(&note) : NULL;
+        st = view_summary(run, &view, result->sink, err);
+        sink_puts(result->sink, str_text(explained));
+    }
+    str_release(&note);
+    str_release(&wrote);
+    return st;
 }
 
 static enum assay_status show_result(const struct settings *settings,
@@ -294,12 +356,7 @@ static enum assay_status show_result(const struct settings *settings,
     if (!st)
         st = result_open(NULL, &result, err);
     if (!st) {
-        struct view_options view = view_defaults(result.term);
-
-        view.source = job->run_path;
-        st = view_summary(run, &view, result.sink, err);
-        print_wrote(result.sink, job, report);
-        sink_puts(result.sink, str_text(explained));
+        st = write_summary(run, job, report, explained, &result, err);
         st = result_close(&result, st, err);
     }
     if (!st && settings->trace)
@@ -354,6 +411,8 @@ static enum assay_status run_model(const struct arguments *arguments,
     const char *model;
     enum assay_status st = check_model(operands->items[0], &model, err);
 
+    if (!st)
+        st = check_folder(settings->drawn_dir, err);
     for (size_t i = 1; !st && i < operands->n; i++)
         st = photos_add(&photos, operands->items[i], err);
     if (!st && settings->labels)

@@ -8,6 +8,7 @@
 #include "cli/weights_show.h"
 #include "formats/download.h"
 #include "formats/published.h"
+#include "models/models.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -135,8 +136,9 @@ static enum assay_status find_published(const char *name,
                                         struct error *err)
 {
     struct nearest nearest = nearest_to(name);
+    const char *full = model_full_name(name);
 
-    *out = published_find(name);
+    *out = published_find(full ? full : name);
     if (*out)
         return ASSAY_OK;
     for (const struct published *p = published_weights; p->model; p++) {

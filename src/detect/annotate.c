@@ -2,11 +2,12 @@
 #include "detect/annotate.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "run/run.h"
 #include "store/store.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <string.h>
 
 /* The scope of a run for every scope of the graph. */
 struct places {
@@ -136,6 +137,18 @@ static enum assay_status store_work(struct places *places,
     return st;
 }
 
+static enum assay_status
+state_library(struct run *run, const struct session *session, struct error *err)
+{
+    const struct backend *backend = engine_backend(session->engine);
+    char text[64];
+
+    if (!backend->class->library)
+        return ASSAY_OK;
+    backend->class->library(text, sizeof text);
+    return run_fact_set(run, "machine.library", text, err);
+}
+
 static enum assay_status state_model(struct run *run,
                                      const struct detect_options *options,
                                      const struct session *session,
@@ -158,60 +171,125 @@ static enum assay_status state_model(struct run *run,
         st = run_fact_printf(run, err, "model.weights",
                              "random (seed %" PRIu64 ")", options->seed);
     if (!st)
+        st = state_library(run, session, err);
+    if (!st)
         st = run_fact_printf(run, err, "settings.threads", "%d",
                              options->n_threads);
     if (!st)
         st = run_fact_set(run, "settings.mode",
                           options->is_plain ? "plain" : "optimised", err);
     if (!st && options->build.n_images > 1)
-        st = run_fact_printf(run, err, "settings.batch", "%" PRId64,
+        st = run_fact_printf(run, err, "settings.batch", "%" PRId64 " images",
                              options->build.n_images);
     return st;
 }
 
-static enum assay_status state_content(struct run *run,
-                                       const struct findings *findings,
-                                       const struct detect_report *report,
-                                       struct error *err)
+static enum assay_status state_input(struct run *run,
+                                     const struct annotation *annotation,
+                                     struct error *err)
 {
-    double images = findings->n_images ? (double)findings->n_images : 1;
-    enum assay_status st;
+    const struct intake *intake = annotation->intake;
+    const struct intake_sizes *to = &intake->resized;
+    bool is_one_size = to->least_width == to->most_width &&
+                       to->least_height == to->most_height;
+    enum assay_status st =
+        run_fact_printf(run, err, "input.photographs", "%zu", intake->n);
 
-    st =
-        run_fact_printf(run, err, "input.photographs", "%zu", report->n_photos);
-    if (!st && report->n_skipped)
+    if (!st && intake->n_skipped)
         st = run_fact_printf(run, err, "input.skipped", "%zu",
-                             report->n_skipped);
-    if (!st && findings->proposals)
-        st = run_fact_printf(
-            run, err, "content.proposals", "%.0f (from %" PRId64 ")",
-            (double)findings->proposals / images, findings->least_proposals);
+                             intake->n_skipped);
+    if (!st && is_one_size)
+        st = run_fact_printf(run, err, "input.resized", "%" PRId64 "x%" PRId64,
+                             to->most_width, to->most_height);
+    else if (!st)
+        st = run_fact_printf(run, err, "input.resized",
+                             "%" PRId64 "..%" PRId64 " x %" PRId64 "..%" PRId64,
+                             to->least_width, to->most_width, to->least_height,
+                             to->most_height);
     if (!st)
-        st = run_fact_printf(run, err, "content.detections",
-                             "%" PRId64 "..%" PRId64, findings->least,
-                             findings->most);
+        st = run_fact_printf(run, err, "input.note", "shorter side %" PRId64,
+                             annotation->options->build.min_size);
     return st;
 }
 
-enum assay_status annotate_run(const struct detect_options *options,
-                               const struct session *session,
-                               const struct findings *findings,
-                               const struct detect_report *report,
+/* How far photographs differ, each by the median of its own runs. */
+static enum assay_status state_spread(struct run *run,
+                                      const struct annotation *annotation,
+                                      struct error *err)
+{
+    struct photo_median fastest, slowest;
+    char from[UNITS_MAX], to[UNITS_MAX];
+    const char *path, *slash;
+    uint64_t runs;
+    enum assay_status st;
+
+    if (!photo_times_spread(annotation->times, &fastest, &slowest, &runs))
+        return ASSAY_OK;
+    path = annotation->intake->paths[slowest.photo];
+    slash = strrchr(path, '/');
+    units_time(from, fastest.median_ns);
+    units_time(to, slowest.median_ns);
+    st = run_fact_printf(
+        run, err, "photos.spread",
+        "medians from %s to %s over %zu photographs, %" PRIu64 " %s each", from,
+        to, annotation->intake->n, runs, runs == 1 ? "run" : "runs");
+    if (!st)
+        st = run_fact_printf(run, err, "content.slowest",
+                             "%s %s, %" PRId64 " detections",
+                             slash ? slash + 1 : path, to, slowest.detections);
+    return st;
+}
+
+/* "12 (1..97)": the mean, and from where to where. */
+static enum assay_status state_range(struct run *run, const char *key,
+                                     double mean, int64_t least, int64_t most,
+                                     struct error *err)
+{
+    if (least == most)
+        return run_fact_printf(run, err, key, "%" PRId64, most);
+    return run_fact_printf(run, err, key, "%.0f (%" PRId64 "..%" PRId64 ")",
+                           mean, least, most);
+}
+
+static enum assay_status state_content(struct run *run,
+                                       const struct findings *findings,
+                                       struct error *err)
+{
+    double images = findings->n_images ? (double)findings->n_images : 1;
+    enum assay_status st = ASSAY_OK;
+
+    if (findings->proposals)
+        st = state_range(
+            run, "content.proposals", (double)findings->proposals / images,
+            findings->least_proposals, findings->most_proposals, err);
+    if (!st)
+        st = state_range(run, "content.detections",
+                         (double)findings->detections / images, findings->least,
+                         findings->most, err);
+    return st;
+}
+
+enum assay_status annotate_run(const struct annotation *annotation,
                                struct error *err)
 {
+    const struct session *session = annotation->session;
     struct places places = {0};
-    enum assay_status st = store_load(options->run_path, &places.run, err);
+    enum assay_status st = store_load(annotation->recording, &places.run, err);
 
     if (!st)
         st = place_scopes(&places, session->graph, err);
     if (!st)
         st = store_work(&places, session, err);
     if (!st)
-        st = state_model(places.run, options, session, err);
+        st = state_model(places.run, annotation->options, session, err);
     if (!st)
-        st = state_content(places.run, findings, report, err);
+        st = state_input(places.run, annotation, err);
     if (!st)
-        st = store_save(places.run, options->run_path, err);
+        st = state_spread(places.run, annotation, err);
+    if (!st)
+        st = state_content(places.run, annotation->findings, err);
+    if (!st)
+        st = store_save(places.run, annotation->options->run_path, err);
     mem_free(places.scopes);
     mem_free(places.work);
     run_free(places.run);

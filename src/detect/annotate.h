@@ -6,12 +6,21 @@
 #define DETECT_ANNOTATE_H
 
 #include "detect/frame.h"
+#include "detect/intake.h"
+#include "detect/photo_times.h"
 
-/* Rewrites the run file at options.run_path. */
-enum assay_status annotate_run(const struct detect_options *options,
-                               const struct session *session,
-                               const struct findings *findings,
-                               const struct detect_report *report,
+/* What is known when a recording has ended. */
+struct annotation {
+    const struct detect_options *options;
+    const char *recording; /* the run file that the recorder left */
+    const struct session *session;
+    const struct findings *findings;
+    const struct intake *intake;
+    struct photo_times *times;
+};
+
+/* Reads the recording and writes options.run_path. */
+enum assay_status annotate_run(const struct annotation *annotation,
                                struct error *err);
 
 #endif

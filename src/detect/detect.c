@@ -1,61 +1,28 @@
 /* detect/detect.c - see detect.h. */
 #include "detect/detect.h"
 
-#include "base/mem.h"
+#include "base/clock.h"
 #include "detect/annotate.h"
-#include "detect/frame.h"
 #include "record/record.h"
 
-/* The photographs that could be read once, and what came of them. */
+#include <string.h>
+#include <unistd.h>
+
+/* What a run of photographs holds while it lasts. */
 struct job {
     const struct detect_options *options;
-    struct detect_report *report;
+    struct clock clock;
+    struct str recording; /* the run file before it is annotated */
+    struct intake intake;
     struct session session;
-    const char **paths;
-    size_t n_paths;
     size_t next; /* photograph of the next frame */
     struct findings findings;
+    struct photo_times times; /* empty where frames are of several images */
 };
 
 void detect_report_release(struct detect_report *report)
 {
     str_release(&report->first_drawn);
-}
-
-/* Reads every photograph once before anything is measured, so that a broken
- * one is named, counted and left out. */
-static enum assay_status
-check_photos(struct job *job, const struct photos *photos, struct error *err)
-{
-    struct error why = {0};
-
-    job->paths = mem_array(photos->n, sizeof *job->paths);
-    if (!job->paths)
-        return error_nomem(err, photos->n * sizeof *job->paths,
-                           "the list of photographs");
-    for (size_t i = 0; i < photos->n; i++) {
-        struct picture picture;
-        struct error first = {0};
-        enum assay_status st = picture_read(photos->paths[i], &picture, &first);
-
-        if (st == ASSAY_NOMEM)
-            return error_set(err, st, "%s", first.text);
-        if (!st) {
-            job->paths[job->n_paths++] = photos->paths[i];
-            picture_release(&picture);
-            continue;
-        }
-        job->report->n_skipped++;
-        sink_printf(job->options->warnings, "skipped: %s\n", first.text);
-        if (!why.text[0])
-            why = first;
-    }
-    job->report->n_photos = job->n_paths;
-    if (!job->n_paths)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "none of %zu photographs could be read; the first: %s",
-                         photos->n, why.text);
-    return ASSAY_OK;
 }
 
 static enum assay_status run_stages(struct job *job, struct frame *frame,
@@ -77,14 +44,22 @@ static enum assay_status run_frame(struct job *job, bool is_measured,
                                    struct error *err)
 {
     struct frame frame = {.n = (size_t)job->options->build.n_images};
+    size_t first = job->next;
+    int64_t began_ns, duration_ns;
     enum assay_status st;
 
-    for (size_t i = 0; i < frame.n; i++)
-        frame.paths[i] = job->paths[job->next++ % job->n_paths];
+    for (size_t i = 0; i < frame.n; i++) {
+        frame.paths[i] = job->intake.paths[job->next];
+        job->next = (job->next + 1) % job->intake.n;
+    }
     assay_iteration_begin();
+    began_ns = clock_now(&job->clock);
     st = run_stages(job, &frame, is_measured, err);
     frame_release(&frame);
+    duration_ns = clock_now(&job->clock) - began_ns;
     assay_iteration_end();
+    if (is_measured && job->times.n)
+        photo_times_add(&job->times, first, duration_ns, job->findings.last);
     return st;
 }
 
@@ -95,6 +70,8 @@ static enum assay_status run_frames(struct job *job, struct error *err)
     uint64_t n = (options->n_images + batch - 1) / batch;
     enum assay_status st = ASSAY_OK;
 
+    if (batch == 1)
+        st = photo_times_init(&job->times, job->intake.n, n, err);
     for (uint64_t i = 0; !st && i < options->n_warm_up; i++)
         st = run_frame(job, false, err);
     job->next = 0;
@@ -129,7 +106,7 @@ static enum assay_status record_frames(struct job *job, struct error *err)
         .program = "pipeline",
     };
     struct error stopping = {0};
-    enum assay_status st = record_start(options->run_path, &recording, err);
+    enum assay_status st = record_start(job->recording.text, &recording, err);
     enum assay_status stopped;
 
     if (st)
@@ -144,24 +121,55 @@ static enum assay_status record_frames(struct job *job, struct error *err)
     return st;
 }
 
+/* Beside the run file, so that a run that fails leaves an older one alone. */
+static enum assay_status name_recording(struct job *job, struct error *err)
+{
+    const char *path = job->options->run_path;
+
+    if (str_printf(&job->recording, "%s.recording", path))
+        return error_nomem(err, strlen(path), "a file name");
+    return ASSAY_OK;
+}
+
+static void fill_report(const struct job *job, struct detect_report *report)
+{
+    const struct findings *findings = &job->findings;
+
+    report->n_photos = job->intake.n;
+    report->n_skipped = job->intake.n_skipped;
+    report->n_drawn =
+        findings->n_drawn < job->intake.n ? findings->n_drawn : job->intake.n;
+    report->n_detections = findings->n_detections;
+    report->first_drawn = findings->first_drawn;
+}
+
 enum assay_status detect_run(const struct detect_options *options,
                              const struct photos *photos,
                              struct detect_report *report, struct error *err)
 {
-    struct job job = {.options = options, .report = report};
-    enum assay_status st = check_photos(&job, photos, err);
+    struct job job = {.options = options, .clock = clock_real()};
+    enum assay_status st = name_recording(&job, err);
 
+    if (!st)
+        st = intake_photos(options, photos, &job.intake, err);
     if (!st)
         st = record_frames(&job, err);
     if (!st)
-        st = annotate_run(options, &job.session, &job.findings, report, err);
+        st = annotate_run(&(struct annotation){.options = options,
+                                               .recording = job.recording.text,
+                                               .session = &job.session,
+                                               .findings = &job.findings,
+                                               .intake = &job.intake,
+                                               .times = &job.times},
+                          err);
     if (!st)
         explain(&job);
-    report->n_drawn =
-        job.findings.n_drawn < job.n_paths ? job.findings.n_drawn : job.n_paths;
-    report->n_detections = job.findings.n_detections;
-    report->first_drawn = job.findings.first_drawn;
+    if (job.recording.n)
+        unlink(job.recording.text);
+    fill_report(&job, report);
     session_close(&job.session);
-    mem_free(job.paths);
+    photo_times_release(&job.times);
+    intake_release(&job.intake);
+    str_release(&job.recording);
     return st;
 }

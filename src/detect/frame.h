@@ -18,9 +18,10 @@ struct frame {
 
 /* What a pass over all photographs found; for the report. */
 struct findings {
-    uint64_t n_detections, n_images;
-    int64_t least, most;
-    int64_t proposals, least_proposals;
+    uint64_t n_images;
+    uint64_t n_detections;                 /* at or above the score */
+    int64_t detections, least, most, last; /* before any threshold */
+    int64_t proposals, least_proposals, most_proposals;
     size_t n_drawn;
     struct str first_drawn;
 };

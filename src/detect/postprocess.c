@@ -150,6 +150,8 @@ static void note_counts(const struct session *session, size_t image,
             : engine_kept(session->engine, session->proposals);
     bool is_first = findings->n_images++ == 0;
 
+    findings->detections += detections;
+    findings->last = detections;
     if (is_first || detections < findings->least)
         findings->least = detections;
     if (is_first || detections > findings->most)
@@ -160,6 +162,8 @@ static void note_counts(const struct session *session, size_t image,
         findings->proposals += proposals;
         if (is_first || proposals < findings->least_proposals)
             findings->least_proposals = proposals;
+        if (is_first || proposals > findings->most_proposals)
+            findings->most_proposals = proposals;
     }
 }
 

@@ -22,10 +22,12 @@ void summary_settings(const struct summary *summary);
 void summary_import(const struct summary *summary);
 void summary_threads(const struct summary *summary);
 
-/* Of a model's run: facts that begin with model, input and content. False
+/* Of a model's run: facts that begin with model, input, photos and
+ * content. False
  * where it is not known which model it was. */
 bool summary_model(const struct summary *summary);
 void summary_input(const struct summary *summary);
+void summary_photos(const struct summary *summary);
 void summary_content(const struct summary *summary);
 /* The number that a fact holds, NaN where it holds none. */
 double summary_number(const struct run *run, const char *key);
@@ -46,6 +48,7 @@ void summary_counters(const struct summary *summary);
 
 /* Of what went wrong, and of what to do next. */
 void summary_health(const struct summary *summary);
+void summary_wrote(const struct summary *summary);
 void summary_next(const struct summary *summary);
 
 #endif

@@ -47,6 +47,21 @@ void summary_health(const struct summary *summary)
                "spans were nested too deep to be followed");
 }
 
+/* What the command that shows the run left, and what it has to say. */
+void summary_wrote(const struct summary *summary)
+{
+    const struct view_options *options = summary->options;
+    struct line wrote = line_begin(summary->sink, &options->term, "wrote");
+    struct line note = line_begin(summary->sink, &options->term, "note");
+
+    if (options->wrote)
+        line_sentence(&wrote, options->wrote);
+    line_end(&wrote);
+    if (options->note)
+        line_sentence(&note, options->note);
+    line_end(&note);
+}
+
 /* The name of the run as a shell takes it. */
 static enum assay_status quote(struct str *out, const char *source)
 {

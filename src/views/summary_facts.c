@@ -9,8 +9,9 @@
 /* Keys whose values need no word beside them. */
 static bool speaks_for_itself(const char *key)
 {
-    static const char *const keys[] = {"cpu",  "file",   "kernel", "name",
-                                       "note", "source", "system"};
+    static const char *const keys[] = {"cpu",     "file",   "kernel",
+                                       "library", "name",   "note",
+                                       "simd",    "source", "system"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(keys[i], key) == 0)

@@ -82,6 +82,7 @@ void summary_input(const struct summary *summary)
     const char *n = run_fact(summary->run, "input.photographs");
     const char *resized = run_fact(summary->run, "input.resized");
     const char *note = run_fact(summary->run, "input.note");
+    const char *skipped = run_fact(summary->run, "input.skipped");
     struct line line = begin(summary, "input");
     struct str text = {0};
     enum assay_status st = ASSAY_OK;
@@ -93,11 +94,24 @@ void summary_input(const struct summary *summary)
         st = str_printf(&text, "%sresized to %s", text.n ? ", " : "", resized);
     if (!st && note)
         st = str_printf(&text, text.n ? " (%s)" : "%s", note);
+    if (!st && skipped)
+        st = str_printf(&text, "%s%s skipped", text.n ? ", " : "", skipped);
     if (st)
         summary->sink->failed_errno = ENOMEM;
     line_sentence(&line, str_text(&text));
     line_end(&line);
     str_release(&text);
+}
+
+/* The interval of the latency is over repeats; this is over photographs. */
+void summary_photos(const struct summary *summary)
+{
+    const char *spread = run_fact(summary->run, "photos.spread");
+    struct line line = begin(summary, "photos");
+
+    if (spread)
+        line_sentence(&line, spread);
+    line_end(&line);
 }
 
 void summary_content(const struct summary *summary)

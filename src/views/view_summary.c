@@ -22,6 +22,7 @@ static enum assay_status write_head(const struct summary *summary,
     st = summary_latency(summary, err);
     if (st)
         return st;
+    summary_photos(summary);
     summary_stages(summary, rows);
     summary_balance(summary, rows);
     st = summary_steadiness(summary, err);
@@ -64,6 +65,7 @@ enum assay_status view_summary(const struct run *run,
     summary_content(&summary);
     summary_counters(&summary);
     summary_health(&summary);
+    summary_wrote(&summary);
     summary_next(&summary);
     st = sink_status(sink, err);
 done:

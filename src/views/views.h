@@ -37,6 +37,8 @@ struct view_options {
     enum view_group group;
     size_t limit;      /* rows of a table; 0: 20 */
     double hide_below; /* share of the whole; 0.02 unless told */
+    const char *wrote; /* files that came with it, for the summary; or NULL */
+    const char *note;  /* what a reader of the summary must know; or NULL */
 };
 
 /* What a person gets without saying more. */

@@ -1,0 +1,86 @@
+/* detect/intake.c - see intake.h. */
+#include "detect/intake.h"
+
+#include "base/mem.h"
+#include "ops/detection_transform.h"
+#include "picture/picture.h"
+
+#include <inttypes.h>
+
+void intake_release(struct intake *intake)
+{
+    mem_free(intake->paths);
+    *intake = (struct intake){0};
+}
+
+static void stretch(struct intake_sizes *sizes, bool is_first, int64_t width,
+                    int64_t height)
+{
+    if (is_first || width < sizes->least_width)
+        sizes->least_width = width;
+    if (is_first || height < sizes->least_height)
+        sizes->least_height = height;
+    if (is_first || width > sizes->most_width)
+        sizes->most_width = width;
+    if (is_first || height > sizes->most_height)
+        sizes->most_height = height;
+}
+
+static enum assay_status look_at(const struct detect_options *options,
+                                 const char *path, struct intake *intake,
+                                 struct error *err)
+{
+    struct detection_transform_attrs transform = {
+        .min_size = options->build.min_size,
+        .max_size = options->build.max_size};
+    int64_t height = 0, width = 0;
+    struct picture picture;
+    enum assay_status st = picture_read(path, &picture, err);
+
+    if (st)
+        return st;
+    detection_transform_size(&transform, picture.height, picture.width, &height,
+                             &width);
+    if (height < 1 || width < 1)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s is %dx%d pixels: resized to %" PRId64 "x%" PRId64
+                       ", nothing would be left of it",
+                       path, picture.width, picture.height, width, height);
+    else
+        stretch(&intake->resized, intake->n == 0, width, height);
+    picture_release(&picture);
+    return st;
+}
+
+enum assay_status intake_photos(const struct detect_options *options,
+                                const struct photos *photos,
+                                struct intake *intake, struct error *err)
+{
+    struct error first = {0};
+
+    intake->paths = mem_array(photos->n, sizeof *intake->paths);
+    if (!intake->paths)
+        return error_nomem(err, photos->n * sizeof *intake->paths,
+                           "the list of photographs");
+    for (size_t i = 0; i < photos->n; i++) {
+        struct error why = {0};
+        enum assay_status st = look_at(options, photos->paths[i], intake, &why);
+
+        if (st == ASSAY_NOMEM)
+            return error_set(err, st, "%s", why.text);
+        if (!st) {
+            intake->paths[intake->n++] = photos->paths[i];
+            continue;
+        }
+        if (!intake->n_skipped++)
+            first = why;
+        if (photos->n > 1)
+            sink_printf(options->warnings, "skipped: %s\n", why.text);
+    }
+    if (intake->n)
+        return ASSAY_OK;
+    if (photos->n == 1)
+        return error_set(err, ASSAY_BAD_INPUT, "%s", first.text);
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "none of the %zu photographs can be used", photos->n);
+}
