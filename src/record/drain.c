@@ -2,7 +2,8 @@
  *
  * The records of a thread come in order of their end: children before their
  * parent. So a span's self time is what it took less what has ended one level
- * below it since the last span of its own level. */
+ * below it since the last span of its own level. Groups are no level: what is
+ * inside one counts for the span around it. */
 #include "record/record_internal.h"
 
 #include "base/mem.h"

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const struct name given[NAMES_GIVEN] = {
@@ -55,9 +56,11 @@ static bool copy_texts(struct name *name, const char *text, const char *detail)
 
 static uint32_t add(uint32_t parent, const char *text, const char *detail)
 {
-    const struct name *above = name_at(parent);
-    struct name name = {
-        .parent = parent, .depth = above->depth + 1, .kind = above->kind};
+    bool is_group = parent & NAME_GROUP;
+    const struct name *above = name_at(parent & ~NAME_GROUP);
+    struct name name = {.parent = parent & ~NAME_GROUP,
+                        .depth = above->depth + !is_group,
+                        .kind = above->kind};
     size_t number = NAMES_GIVEN + names.n_made;
     struct name *moved;
 
@@ -66,7 +69,7 @@ static uint32_t add(uint32_t parent, const char *text, const char *detail)
     if (!moved)
         return NAME_NONE;
     names.made = moved;
-    if (number >= NAME_NONE || !copy_texts(&name, text, detail) ||
+    if (number >= NAME_GROUP || !copy_texts(&name, text, detail) ||
         map_put(&names.numbers, names.key.text, names.key.n, number))
         return NAME_NONE;
     names.made[names.n_made++] = name;

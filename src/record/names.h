@@ -24,18 +24,23 @@ enum {
 
 #define NAME_NONE UINT32_MAX /* could not be made: no memory */
 
+/* Added to a parent's number: the name of a group below it, which is not
+ * measured. As a span the same texts are another name. */
+#define NAME_GROUP (UINT32_C(1) << 31)
+
 enum name_kind { NAME_SCOPE, NAME_PHASE, NAME_COUNTER };
 
 struct name {
     uint32_t parent;
-    uint32_t depth; /* of a scope below the root */
+    uint32_t depth; /* below the root; groups are as deep as what they lie in */
     enum name_kind kind;
     const char *text;
     const char *detail; /* a scope's class, a counter's unit; NULL: none */
 };
 
 /* Finds or makes the name, and hands out its number and the texts that stay.
- * NAME_NONE where there is no memory. */
+ * The parent may be marked with NAME_GROUP. NAME_NONE where there is no memory.
+ */
 uint32_t names_intern(uint32_t parent, const char *text, const char *detail,
                       struct name *out);
 

@@ -25,4 +25,11 @@ enum assay_status record_start(const char *path,
  * elsewhere are counted in the run's health. */
 enum assay_status record_stop(struct error *err);
 
+/* Opens a group inside what is open on this thread: it gives what is inside
+ * its place in the tree and is not measured itself. A group has no calls and
+ * lasts as long as its children together; the span around it has their time
+ * as its children's. Texts as for assay_begin_class(). */
+void record_group_begin(const char *name, const char *class_name);
+void record_group_end(void); /* closes it, as assay_end() closes a span */
+
 #endif

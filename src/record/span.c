@@ -52,7 +52,9 @@ static uint32_t open_name(const struct thread_buffer *buffer)
     return n_open ? buffer->frames[n_open - 1].name : NAME_ROOT;
 }
 
-void assay_begin_(const char *name, const char *class_name)
+/* Opens a span, or with NAME_GROUP as its kind a group. */
+static inline void open_frame(const char *name, const char *class_name,
+                              uint32_t kind)
 {
     struct thread_buffer *buffer = own_buffer();
     uint32_t parent;
@@ -71,12 +73,29 @@ void assay_begin_(const char *name, const char *class_name)
     frame = &buffer->frames[n_open];
     frame->name = NAME_NONE;
     if (parent != NAME_NONE)
-        frame->name =
-            thread_buffer_name(buffer, parent, name ? name : "", class_name);
+        frame->name = thread_buffer_name(buffer, parent | kind,
+                                         name ? name : "", class_name);
     frame->bytes = buffer->bytes;
     frame->peak_bytes = RUN_UNKNOWN;
+    frame->is_group = kind == NAME_GROUP;
     set_open_spans(buffer, n_open + 1);
     frame->start = ticks_now();
+}
+
+void assay_begin_(const char *name, const char *class_name)
+{
+    open_frame(name, class_name, 0);
+}
+
+void record_group_begin(const char *name, const char *class_name)
+{
+    if (assay_is_recording())
+        open_frame(name, class_name, NAME_GROUP);
+}
+
+void record_group_end(void)
+{
+    assay_end();
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -137,6 +156,8 @@ void assay_end_(void)
     set_open_spans(buffer, n_open);
     if (n_open)
         frame[-1].peak_bytes = larger(frame[-1].peak_bytes, frame->peak_bytes);
+    if (frame->is_group)
+        return;
     if (frame->name == NAME_NONE)
         counter_increment(&buffer->n_lost);
     else
@@ -153,12 +174,22 @@ static void put(struct thread_buffer *buffer, struct record filled)
     thread_buffer_publish(buffer);
 }
 
+/* Open ones that are measured: the depth of what opens next, less one. */
+static unsigned measured_spans(const struct thread_buffer *buffer)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < open_spans(buffer); i++)
+        n += !buffer->frames[i].is_group;
+    return n;
+}
+
 static void iteration_begin(struct thread_buffer *buffer)
 {
     uint32_t index = iteration.n_marked++;
 
     put(buffer,
-        (struct record){.name = NAME_MARK, .bytes = open_spans(buffer)});
+        (struct record){.name = NAME_MARK, .bytes = measured_spans(buffer)});
     iteration.owner = buffer;
     iteration.bytes = atomic_load_explicit(&live_bytes, memory_order_relaxed);
     atomic_store(&iteration_peak_bytes, RUN_UNKNOWN);

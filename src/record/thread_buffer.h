@@ -26,10 +26,10 @@ enum {
 };
 
 /* What a record means follows from its name (see names.h): a span from start
- * to end; an iteration's begin (bytes: how many spans were open) or end; a
- * phase's begin or end; a counter's value (start: the bits of the double, end:
- * its time; of memory, bytes: the scope that was open, peak_bytes: the most
- * that was live). */
+ * to end; an iteration's begin (bytes: how many measured spans were open) or
+ * end; a phase's begin or end; a counter's value (start: the bits of the
+ * double, end: its time; of memory, bytes: the scope that was open, peak_bytes:
+ * the most that was live). */
 struct record {
     uint64_t start, end;
     int64_t bytes, peak_bytes;
@@ -41,12 +41,13 @@ struct record {
 
 #define NOT_STAMPING UINT64_MAX
 
-/* A span that is open. */
+/* A span or group that is open. */
 struct frame {
     uint64_t start;
     int64_t bytes; /* of the thread when it began */
     int64_t peak_bytes;
     uint32_t name;
+    bool is_group; /* leaves no record */
 };
 
 /* A name this thread has used: the texts it was given by, where they lie, and
