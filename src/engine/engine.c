@@ -18,6 +18,7 @@ struct engine {
     uint32_t *uses;        /* how often each value is read in a run */
     uint32_t *left;        /* of those, in the run under way */
     bool *is_kept;
+    bool *is_group;     /* one a scope */
     struct cost *costs; /* one a node */
 };
 
@@ -95,6 +96,8 @@ enum assay_status engine_new(const struct graph *graph, struct pool *pool,
     if (!st)
         st = make_tables(engine, err);
     if (!st)
+        st = scope_walk_groups(graph, options->detail, &engine->is_group, err);
+    if (!st)
         st = count_uses(engine, err);
     if (!st)
         st = make_backend(engine, options, err);
@@ -124,6 +127,7 @@ void engine_free(struct engine *engine)
     mem_free(engine->uses);
     mem_free(engine->left);
     mem_free(engine->is_kept);
+    mem_free(engine->is_group);
     mem_free(engine->costs);
     mem_free(engine);
 }
@@ -276,7 +280,8 @@ static enum assay_status run_node(struct engine *engine, size_t at,
 
 static enum assay_status run_nodes(struct engine *engine, struct error *err)
 {
-    struct scope_walk walk = scope_walk_start(engine->graph, engine->detail);
+    struct scope_walk walk =
+        scope_walk_start(engine->graph, engine->detail, engine->is_group);
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < graph_node_count(engine->graph); i++) {

@@ -14,9 +14,9 @@
 struct engine;
 
 enum engine_detail {
-    ENGINE_LEAVES,  /* modules that hold no other */
-    ENGINE_MODULES, /* every module */
-    ENGINE_OPS      /* and the ops inside */
+    ENGINE_LEAVES,  /* modules that hold no other; the rest are their sums */
+    ENGINE_MODULES, /* every module that is called */
+    ENGINE_OPS      /* and the ops inside that have a name of their own */
 };
 
 struct engine_options {

@@ -1,12 +1,35 @@
 /* engine/scope_walk.c - see scope_walk.h. */
 #include "engine/scope_walk.h"
 
-#include <assay/span.h>
+#include "base/mem.h"
+#include "record/record.h"
+
+enum assay_status scope_walk_groups(const struct graph *graph,
+                                    enum engine_detail detail, bool **is_group,
+                                    struct error *err)
+{
+    size_t n = graph_scope_count(graph);
+    bool *groups = mem_array(n, sizeof *groups);
+
+    *is_group = groups;
+    if (!groups)
+        return error_nomem(err, n * sizeof *groups, "a graph's modules");
+    for (uint32_t i = 0; i < n; i++) {
+        const struct graph_scope *module = graph_scope(graph, i);
+
+        groups[i] |= module->is_container;
+        if (detail == ENGINE_LEAVES && module->parent != GRAPH_NONE)
+            groups[module->parent] = true;
+    }
+    return ASSAY_OK;
+}
 
 struct scope_walk scope_walk_start(const struct graph *graph,
-                                   enum engine_detail detail)
+                                   enum engine_detail detail,
+                                   const bool *is_group)
 {
-    return (struct scope_walk){.graph = graph, .detail = detail};
+    return (struct scope_walk){
+        .graph = graph, .detail = detail, .is_group = is_group};
 }
 
 /* The scopes a node is in, outermost first. */
@@ -28,14 +51,19 @@ static void open_scope(struct scope_walk *walk, uint32_t scope)
 {
     const struct graph_scope *module = graph_scope(walk->graph, scope);
 
-    assay_begin_class(module->name, module->class_name);
+    if (walk->is_group[scope])
+        record_group_begin(module->name, module->class_name);
+    else
+        assay_begin_class(module->name, module->class_name);
     walk->open[walk->n_open++] = scope;
 }
 
 static void close_scope(struct scope_walk *walk)
 {
-    assay_end();
-    walk->n_open--;
+    if (walk->is_group[walk->open[--walk->n_open]])
+        record_group_end();
+    else
+        assay_end();
 }
 
 void scope_walk_enter(struct scope_walk *walk, const struct node *node)

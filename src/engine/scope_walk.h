@@ -1,6 +1,9 @@
 /* engine/scope_walk.h - spans open and close as the nodes pass through the
  * modules.
  *
+ * Containers are groups: they are in the tree and are not measured. With
+ * ENGINE_LEAVES so are all modules that hold others.
+ *
  * SPDX-License-Identifier: MIT */
 #ifndef ENGINE_SCOPE_WALK_H
 #define ENGINE_SCOPE_WALK_H
@@ -12,12 +15,19 @@ enum { SCOPE_WALK_MAX = 64 };
 struct scope_walk {
     const struct graph *graph;
     enum engine_detail detail;
+    const bool *is_group;          /* one a scope of the graph */
     uint32_t open[SCOPE_WALK_MAX]; /* scopes, outermost first */
     size_t n_open;
 };
 
+/* Which scopes of the graph are groups; one answer a scope, for mem_free(). */
+enum assay_status scope_walk_groups(const struct graph *graph,
+                                    enum engine_detail detail, bool **is_group,
+                                    struct error *err);
+
 struct scope_walk scope_walk_start(const struct graph *graph,
-                                   enum engine_detail detail);
+                                   enum engine_detail detail,
+                                   const bool *is_group);
 /* Closes what the node is not inside of and opens what it is. */
 void scope_walk_enter(struct scope_walk *walk, const struct node *node);
 /* Closes the node's own span, where it has one. */

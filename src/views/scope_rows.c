@@ -91,7 +91,7 @@ static void mark_outside(struct rows *rows)
 }
 
 /* Rows that only group last as long as what is below them, inside or outside
- * as they are themselves. */
+ * as they are themselves, and have its peak. */
 static void sum_groups(struct rows *rows)
 {
     for (size_t i = rows->n; i-- > 0;) {
@@ -104,9 +104,12 @@ static void sum_groups(struct rows *rows)
                 row->total_ns = NAN;
         }
         row->is_outside &= !isnan(row->total_ns);
-        if (i > 0 && !parent->is_called && !isnan(row->total_ns) &&
-            row->is_outside == parent->is_outside)
-            parent->total_ns += row->total_ns;
+        if (i == 0 || parent->is_called || isnan(row->total_ns) ||
+            row->is_outside != parent->is_outside)
+            continue;
+        parent->total_ns += row->total_ns;
+        if (row->peak_bytes > parent->peak_bytes)
+            parent->peak_bytes = row->peak_bytes;
     }
 }
 

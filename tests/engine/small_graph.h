@@ -1,0 +1,145 @@
+/* tests/engine/small_graph.h - graphs of a few nodes, made line by line.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TESTS_ENGINE_SMALL_GRAPH_H
+#define TESTS_ENGINE_SMALL_GRAPH_H
+
+#include "engine/engine.h"
+#include "ops/conv2d.h"
+#include "ops/ops.h"
+#include "test.h"
+
+struct small {
+    struct graph *graph;
+    struct pool *pool;
+};
+
+static inline struct small small_new(void)
+{
+    struct small small;
+
+    CHECK_INT(pool_new(&small.pool, NULL), ASSAY_OK);
+    CHECK_INT(graph_new(&small.graph, NULL), ASSAY_OK);
+    CHECK_INT(graph_set_name(small.graph, "small", "Small", NULL), ASSAY_OK);
+    return small;
+}
+
+static inline void small_free(struct small *small)
+{
+    graph_free(small->graph);
+    pool_free(small->pool);
+}
+
+static inline uint32_t small_module(struct small *small, uint32_t parent,
+                                    const char *name, const char *class_name)
+{
+    uint32_t id;
+
+    CHECK_INT(graph_scope_add(small->graph, parent, name, class_name, false,
+                              &id, NULL),
+              ASSAY_OK);
+    return id;
+}
+
+static inline uint32_t small_list(struct small *small, uint32_t parent,
+                                  const char *name)
+{
+    uint32_t id;
+
+    CHECK_INT(graph_scope_add(small->graph, parent, name, "ModuleList", true,
+                              &id, NULL),
+              ASSAY_OK);
+    return id;
+}
+
+static inline uint32_t small_input(struct small *small)
+{
+    uint32_t value;
+
+    CHECK_INT(graph_input(small->graph, "x", DTYPE_F32, &value, NULL),
+              ASSAY_OK);
+    return value;
+}
+
+/* A node with one output; name may be NULL. */
+static inline uint32_t small_node(struct small *small,
+                                  const struct op_class *op, uint32_t scope,
+                                  const char *name, const uint32_t *inputs,
+                                  size_t n)
+{
+    struct node_description description = {.op = op,
+                                           .scope = scope,
+                                           .name = name,
+                                           .inputs = inputs,
+                                           .n_inputs = n,
+                                           .n_outputs = 1};
+    uint32_t out;
+
+    CHECK_INT(graph_node_add(small->graph, &description, &out, NULL), ASSAY_OK);
+    return out;
+}
+
+static inline uint32_t small_op(struct small *small, const struct op_class *op,
+                                uint32_t scope, const char *name, uint32_t x)
+{
+    return small_node(small, op, scope, name, &x, 1);
+}
+
+static inline struct tensor small_ones(struct small *small, struct shape shape)
+{
+    struct tensor data;
+
+    CHECK_INT(tensor_new(small->pool, DTYPE_F32, &shape, &data, NULL),
+              ASSAY_OK);
+    for (size_t i = 0; i < tensor_elements(&data); i++)
+        tensor_f32(&data)[i] = 1;
+    return data;
+}
+
+/* A module "conv" of one channel and one tap, whose weight is 1. */
+static inline uint32_t small_conv(struct small *small, uint32_t parent,
+                                  uint32_t x)
+{
+    uint32_t scope = small_module(small, parent, "conv", "Conv2d");
+    struct shape shape = {.rank = 4, .dims = {1, 1, 1, 1}};
+    struct conv2d_attrs attrs = conv2d_defaults();
+    uint32_t inputs[CONV2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    struct node_description description = {.op = &op_conv2d,
+                                           .attrs = &attrs,
+                                           .scope = scope,
+                                           .inputs = inputs,
+                                           .n_inputs = CONV2D_INPUTS,
+                                           .n_outputs = 1};
+    uint32_t out;
+
+    CHECK_INT(graph_parameter(small->graph, scope, "weight", VALUE_PARAMETER,
+                              DTYPE_F32, &shape, &inputs[1], NULL),
+              ASSAY_OK);
+    CHECK_INT(
+        graph_set_data(small->graph, inputs[1], small_ones(small, shape), NULL),
+        ASSAY_OK);
+    CHECK_INT(graph_node_add(small->graph, &description, &out, NULL), ASSAY_OK);
+    return out;
+}
+
+static inline void small_output(struct small *small, uint32_t value)
+{
+    CHECK_INT(graph_output(small->graph, "y", value, NULL), ASSAY_OK);
+}
+
+static inline struct engine *small_engine(struct small *small,
+                                          const struct backend_class *backend,
+                                          enum engine_detail detail)
+{
+    struct engine_options options = {.backend = backend,
+                                     .backend_options = {.n_threads = 1},
+                                     .detail = detail};
+    struct engine *engine;
+    struct error err = {0};
+
+    CHECK_STATUS(engine_new(small->graph, small->pool, &options, &engine, &err),
+                 ASSAY_OK, &err);
+    return engine;
+}
+
+#endif
