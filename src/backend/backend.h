@@ -57,7 +57,8 @@ struct backend_class {
     void (*explain)(const struct backend *backend, const struct node *node,
                     size_t at, struct sink *sink);
 
-    /* Optional (none): bytes held for kernels: reordered weights, scratch. */
+    /* Optional (none): bytes of the pool held for kernels: reordered weights,
+     * scratch. */
     void (*memory)(const struct backend *backend, size_t *weights_bytes,
                    size_t *scratch_bytes);
 

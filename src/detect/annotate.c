@@ -184,6 +184,23 @@ static enum assay_status state_model(struct run *run,
     return st;
 }
 
+static enum assay_status
+state_memory(struct run *run, const struct session *session, struct error *err)
+{
+    struct session_memory memory = session_memory(session);
+    enum assay_status st;
+
+    st = run_fact_printf(run, err, "memory.weights_bytes", "%zu",
+                         memory.weights_bytes);
+    if (!st && memory.mapped_bytes)
+        st = run_fact_printf(run, err, "memory.mapped_bytes", "%zu",
+                             memory.mapped_bytes);
+    if (!st)
+        st = run_fact_printf(run, err, "memory.scratch_bytes", "%zu",
+                             memory.scratch_bytes);
+    return st;
+}
+
 static enum assay_status state_input(struct run *run,
                                      const struct annotation *annotation,
                                      struct error *err)
@@ -282,6 +299,8 @@ enum assay_status annotate_run(const struct annotation *annotation,
         st = store_work(&places, session, err);
     if (!st)
         st = state_model(places.run, annotation->options, session, err);
+    if (!st)
+        st = state_memory(places.run, session, err);
     if (!st)
         st = state_input(places.run, annotation, err);
     if (!st)

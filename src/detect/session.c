@@ -137,3 +137,35 @@ enum assay_status session_run(struct session *session,
     session->n_measured++;
     return ASSAY_OK;
 }
+
+/* Values may share a buffer: whether this one is the first to hold its own. */
+static bool is_first_holder(const struct graph *graph, uint32_t value)
+{
+    const struct buffer *buffer = graph_value(graph, value)->data.buffer;
+
+    for (uint32_t i = 0; i < value; i++) {
+        if (graph_value(graph, i)->data.buffer == buffer)
+            return false;
+    }
+    return true;
+}
+
+struct session_memory session_memory(const struct session *session)
+{
+    const struct backend *backend = engine_backend(session->engine);
+    struct session_memory memory = {0};
+
+    if (backend->class->memory)
+        backend->class->memory(backend, &memory.weights_bytes,
+                               &memory.scratch_bytes);
+    for (uint32_t i = 0; i < graph_value_count(session->graph); i++) {
+        const struct tensor *data = &graph_value(session->graph, i)->data;
+        size_t in_pool = data->buffer ? buffer_pool_bytes(data->buffer) : 0;
+
+        if (in_pool && is_first_holder(session->graph, i))
+            memory.weights_bytes += in_pool;
+        else if (data->buffer && !in_pool)
+            memory.mapped_bytes += tensor_bytes(data);
+    }
+    return memory;
+}

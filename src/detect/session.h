@@ -31,6 +31,15 @@ enum assay_status session_open(const struct detect_options *options,
                                struct session *session, struct error *err);
 void session_close(struct session *session); /* accepts {0} */
 
+/* What is held beside the values of a run. */
+struct session_memory {
+    size_t weights_bytes; /* in the pool: as loaded and as kernels want them */
+    size_t mapped_bytes;  /* weights that stay in the file, mapped */
+    size_t scratch_bytes; /* in the pool: of kernels */
+};
+
+struct session_memory session_memory(const struct session *session);
+
 /* One forward pass; the outputs stay until the next. */
 enum assay_status session_run(struct session *session,
                               const struct tensor *images, bool is_measured,

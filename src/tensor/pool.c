@@ -226,6 +226,11 @@ size_t buffer_bytes(const struct buffer *buffer)
     return buffer->bytes;
 }
 
+size_t buffer_pool_bytes(const struct buffer *buffer)
+{
+    return buffer->pool ? buffer->capacity : 0;
+}
+
 int buffer_references(const struct buffer *buffer)
 {
     return atomic_load(&buffer->references);

@@ -37,6 +37,8 @@ void buffer_share(struct buffer *buffer);   /* one more reference */
 void buffer_release(struct buffer *buffer); /* accepts NULL */
 void *buffer_data(const struct buffer *buffer);
 size_t buffer_bytes(const struct buffer *buffer);
+/* What its pool counts as live for it: a little more; 0 for wrapped memory. */
+size_t buffer_pool_bytes(const struct buffer *buffer);
 int buffer_references(const struct buffer *buffer);
 
 /* Memory of others (a file mapping, a caller's array) as a buffer that calls

@@ -127,6 +127,25 @@ enum assay_status summary_steadiness(const struct summary *summary,
     return ASSAY_OK;
 }
 
+/* "weights 160, activations 412, scratch 96 MiB": what the peak consisted of,
+ * where the run says what was held beside the values computed in it. Those are
+ * the rest; a peak from before all of it was there has no such rest. */
+static void add_parts(const struct run *run, struct line *line)
+{
+    double weights = summary_number(run, "memory.weights_bytes");
+    double scratch = summary_number(run, "memory.scratch_bytes");
+    double mapped = summary_number(run, "memory.mapped_bytes");
+    double rest = (double)run_memory_of(run)->peak_bytes - weights - scratch;
+    char bytes[UNITS_MAX];
+
+    if (rest >= 0)
+        line_printf(line, "weights %.0f, activations %.0f, scratch %.0f MiB",
+                    weights / 0x1p20, rest / 0x1p20, scratch / 0x1p20);
+    if (mapped > 0)
+        line_printf(line, "and %s mapped from the weights' file",
+                    units_bytes(bytes, mapped));
+}
+
 enum assay_status summary_memory(const struct summary *summary,
                                  struct error *err)
 {
@@ -147,6 +166,8 @@ enum assay_status summary_memory(const struct summary *summary,
         line_printf(&line, "peak %s at %s", bytes, str_text(&path));
     else
         line_printf(&line, "peak %s", bytes);
+    if (!st)
+        add_parts(summary->run, &line);
     line_end(&line);
     str_release(&path);
     return st;

@@ -32,6 +32,23 @@ TEST(a_tensor_is_aligned_and_as_large_as_its_shape_says)
     pool_free(pool);
 }
 
+TEST(a_buffer_counts_in_its_pool_and_wrapped_memory_does_not)
+{
+    struct pool *pool = new_pool();
+    struct buffer *taken, *wrapped;
+    char own[8];
+
+    CHECK_INT(pool_take(pool, 1000, "a test", &taken, &err), ASSAY_OK);
+    CHECK_INT(buffer_wrap(own, sizeof own, NULL, NULL, &wrapped, &err),
+              ASSAY_OK);
+    CHECK(buffer_pool_bytes(taken) >= 1000);
+    CHECK_INT(buffer_pool_bytes(taken), pool_usage(pool).live_bytes);
+    CHECK_INT(buffer_pool_bytes(wrapped), 0);
+    buffer_release(taken);
+    buffer_release(wrapped);
+    pool_free(pool);
+}
+
 TEST(shapes_that_cannot_be_are_refused_with_their_text)
 {
     struct pool *pool = new_pool();

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "made_runs.h"
 #include "test.h"
+#include "views/scope_rows.h"
 
 #include <string.h>
 
@@ -53,6 +54,67 @@ TEST(the_summary_of_a_model_is_one_screen)
     struct view_options options = options_for(100);
 
     check_view(view_summary, &options, "model-summary-100.txt");
+}
+
+static struct run *with_fact(const char *key, const char *value)
+{
+    struct run *run = made_model(10);
+
+    CHECK_INT(run_fact_set(run, key, value, NULL), ASSAY_OK);
+    return run;
+}
+
+TEST(weights_that_stay_in_their_file_are_told_beside_the_peak)
+{
+    static const char *const parts[] = {
+        "at model.backbone.fpn.layer_blocks.0   weights 159, activations 357, "
+        "scratch 96 MiB   and 160 MiB mapped from the weights' file",
+        NULL};
+    struct view_options options = options_for(200);
+
+    check_parts(view_summary, with_fact("memory.mapped_bytes", "167772160"),
+                &options, parts);
+}
+
+/* A peak from before all weights were there. */
+TEST(parts_that_exceed_the_peak_are_not_told)
+{
+    static const char *const parts[] = {
+        "peak 612 MiB at model.backbone.fpn.layer_blocks.0\n", NULL};
+    struct view_options options = options_for(200);
+
+    check_parts(view_summary, with_fact("memory.weights_bytes", "641728512"),
+                &options, parts);
+    check_parts(view_summary, with_fact("memory.weights_bytes", "many"),
+                &options, parts);
+}
+
+/* A list of two modules, with peaks of 3 and 2 KiB. */
+TEST(a_row_that_only_groups_has_the_peak_of_what_is_below)
+{
+    struct sample sample = {.iteration = RUN_NONE, .duration_ns = 1000};
+    uint32_t thread, list, module;
+    struct rows rows = {0};
+    struct run *run;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), 0);
+    CHECK_INT(run_scope_add(run, RUN_ROOT, "list", "ModuleList", &list, NULL),
+              ASSAY_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(run_scope_add(run, list, i ? "b" : "a", "", &module, NULL),
+                  ASSAY_OK);
+        sample.scope = module;
+        sample.peak_bytes = i ? 2048 : 3072;
+        CHECK_INT(run_count(run, &sample, NULL), ASSAY_OK);
+    }
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    CHECK_INT(rows_build(run, &rows, NULL), ASSAY_OK);
+    CHECK_STR(rows.items[list].name, "list");
+    CHECK(!rows.items[list].is_called);
+    CHECK_INT(rows.items[list].peak_bytes, 3072);
+    rows_release(&rows);
+    run_free(run);
 }
 
 TEST(the_tree_has_what_was_fused_away_in_its_place)

@@ -225,8 +225,8 @@ static void memory(const struct backend *backend, size_t *weights_bytes,
 
     *weights_bytes = 0;
     for (size_t i = 0; i < dn->n_packed; i++)
-        *weights_bytes += buffer_bytes(dn->packed[i].buffer);
-    *scratch_bytes = dn->scratch ? buffer_bytes(dn->scratch) : 0;
+        *weights_bytes += buffer_pool_bytes(dn->packed[i].buffer);
+    *scratch_bytes = dn->scratch ? buffer_pool_bytes(dn->scratch) : 0;
 }
 
 static void library(char *text, size_t size)
