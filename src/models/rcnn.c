@@ -48,7 +48,7 @@ static void build_transform(struct rcnn *rcnn)
     size_t n = (size_t)rcnn->options->n_images;
 
     for (size_t i = 0; i < n; i++) {
-        char name[24];
+        char name[32];
 
         snprintf(name, sizeof name, "image_%zu", i);
         inputs[i] = builder_input(builder, name);
@@ -367,7 +367,7 @@ static void build_results(struct rcnn *rcnn, bool has_masks)
     builder_output(builder, "labels", found[BOX_DETECTIONS_LABELS]);
     builder_output(builder, "counts", counts);
     for (size_t i = 0; has_masks && i < n; i++) {
-        char name[24];
+        char name[32];
 
         snprintf(name, sizeof name, "masks_%zu", i);
         builder_output(builder, name, pasted[i]);
