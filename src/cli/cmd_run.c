@@ -193,16 +193,20 @@ static enum assay_status check_model(const char *name, const char **full,
                                      struct error *err)
 {
     struct nearest nearest = nearest_to(name);
-    const char *const *names = model_names();
 
     *full = model_full_name(name);
     if (*full)
         return ASSAY_OK;
-    for (size_t i = 0; names[i]; i++)
-        nearest_offer(&nearest, names[i]);
-    return error_set(err, ASSAY_NOT_FOUND,
-                     "there is no model '%s'; did you mean '%s'?", name,
-                     nearest.candidate ? nearest.candidate : names[0]);
+    for (const char *const *known = model_names(); *known; known++)
+        nearest_offer(&nearest, *known);
+    if (nearest.candidate)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "there is no model '%s'; did you mean '%s'?", name,
+                         nearest.candidate);
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "there is no model '%s'; 'assay help run' names those "
+                     "that are",
+                     name);
 }
 
 /* Before the model runs: a folder that is missing would be noticed late. */

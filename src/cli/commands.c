@@ -9,11 +9,11 @@
 /* clang-format off */
 const struct command *const commands[] = {
     &cmd_run,
+    &cmd_weights,
     &cmd_show,
     &cmd_trace,
     &cmd_compare,
     &cmd_import,
-    &cmd_weights,
     &cmd_help,
     &cmd_version,
     &cmd_completion,

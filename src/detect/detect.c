@@ -2,10 +2,12 @@
 #include "detect/detect.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "detect/annotate.h"
 #include "record/record.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What a run of photographs holds while it lasts. */
@@ -121,6 +123,21 @@ static enum assay_status record_frames(struct job *job, struct error *err)
     return st;
 }
 
+/* Whether the run can be written in the end. */
+static enum assay_status check_output(const char *path, struct error *err)
+{
+    struct output *output = NULL;
+    struct stat info;
+    enum assay_status st;
+
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return error_set(err, ASSAY_IO,
+                         "%s is not a regular file; name another output", path);
+    st = output_open(path, &output, err);
+    output_discard(output);
+    return st;
+}
+
 /* Beside the run file, so that a run that fails leaves an older one alone. */
 static enum assay_status name_recording(struct job *job, struct error *err)
 {
@@ -128,7 +145,7 @@ static enum assay_status name_recording(struct job *job, struct error *err)
 
     if (str_printf(&job->recording, "%s.recording", path))
         return error_nomem(err, strlen(path), "a file name");
-    return ASSAY_OK;
+    return check_output(path, err);
 }
 
 static void fill_report(const struct job *job, struct detect_report *report)

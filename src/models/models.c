@@ -40,8 +40,11 @@ const char *model_full_name(const char *name)
 
 const char *const *model_names(void)
 {
-    static const char *const names[] = {"fasterrcnn_resnet50_fpn",
-                                        "maskrcnn_resnet50_fpn", NULL};
+    static const char *const names[] = {
+        "faster-rcnn", "fasterrcnn_resnet50_fpn",
+        "mask-rcnn",   "maskrcnn_resnet50_fpn",
+        NULL,
+    };
 
     return names;
 }

@@ -38,7 +38,7 @@ enum assay_status model_build(const char *name,
 /* The name a model goes by ("faster-rcnn" is fasterrcnn_resnet50_fpn), or NULL
  * where there is none. */
 const char *model_full_name(const char *name);
-/* All of them, NULL at the end. */
+/* All names that are understood, short ones too; NULL at the end. */
 const char *const *model_names(void);
 
 /* Fills what has no data yet with the initialisation of torchvision, the same

@@ -36,6 +36,14 @@ static bool cut_unit(char *words, const char *unit)
     return true;
 }
 
+/* "1 threads" is one thread. */
+static bool is_one_of_many(const char *value, const char *words)
+{
+    size_t n = strlen(words);
+
+    return strcmp(value, "1") == 0 && n > 1 && words[n - 1] == 's';
+}
+
 /* "Xeon", "2 cores", "memory 62.8 GiB": a value with as much of its key as a
  * reader needs. */
 static void add_fact(struct line *line, const char *key, const char *value)
@@ -57,7 +65,8 @@ static void add_fact(struct line *line, const char *key, const char *value)
         line_printf(line, "%s %s", words,
                     units_time(number, strtod(value, NULL) * 1e3));
     else
-        line_printf(line, "%s %s", value, words);
+        line_printf(line, "%s %.*s", value,
+                    (int)strlen(words) - is_one_of_many(value, words), words);
 }
 
 /* All facts "PREFIX.WORD", in the order they were set. Those of more words are

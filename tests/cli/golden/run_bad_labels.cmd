@@ -1,0 +1,3 @@
+: >empty.txt
+assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --labels empty.txt
+assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --labels nowhere.txt

@@ -1,0 +1,1 @@
+assay run efficientdet "$inputs/../../../assets/coffee.jpg"

@@ -1,0 +1,3 @@
+mkdir photos
+echo notes >photos/notes.md
+assay run faster-rcnn photos

@@ -1,0 +1,1 @@
+assay run faster-rcnn street.jpg

@@ -1,0 +1,11 @@
+XDG_CACHE_HOME=$PWD
+export XDG_CACHE_HOME
+for threads in 7 1; do
+    assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --min-size 64 --iters 1 --warmup 0 --tune 0.01 --threads $threads \
+        --batch 2 --iters 3 -o run$threads.assay | grep '^settings\|^runs' |
+        sed 's/   recorded.*//'
+done
+# The same is found, whatever the number of threads.
+assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --min-size 64 --iters 1 --warmup 0 --tune 0.01 --threads 7 | grep ^content >7
+assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --min-size 64 --iters 1 --warmup 0 --tune 0.01 --threads 1 | grep ^content >1
+cmp 7 1 && cat 1

@@ -1,0 +1,1 @@
+assay run fastr-rcnn "$inputs/../../../assets/coffee.jpg"
