@@ -87,6 +87,24 @@ static enum assay_status run_frames(struct job *job, struct error *err)
     return st;
 }
 
+/* What the backend has to say about a node, under the name of its module. */
+static void explain_node(struct backend *backend, const struct graph *graph,
+                         size_t at, struct sink *sink)
+{
+    const struct node *node = graph_node(graph, at);
+    struct str text = {0};
+    struct sink words = sink_to_str(&text);
+
+    backend->class->explain(backend, node, at, &words);
+    if (text.n && node->scope != GRAPH_NONE)
+        sink_printf(sink, "%s (%s)\n", graph_scope(graph, node->scope)->path,
+                    graph_scope(graph, node->scope)->class_name);
+    sink_puts(sink, str_text(&text));
+    if (words.failed_errno)
+        sink->failed_errno = words.failed_errno;
+    str_release(&text);
+}
+
 static void explain(const struct job *job)
 {
     struct backend *backend = engine_backend(job->session.engine);
@@ -94,9 +112,9 @@ static void explain(const struct job *job)
 
     if (!job->options->explain || !backend->class->explain)
         return;
+    sink_puts(job->options->explain, "\nkernels\n");
     for (size_t i = 0; i < graph_node_count(graph); i++)
-        backend->class->explain(backend, graph_node(graph, i), i,
-                                job->options->explain);
+        explain_node(backend, graph, i, job->options->explain);
 }
 
 /* Records the frames; what was recorded until a failure is still stopped. */

@@ -182,7 +182,7 @@ static void explain_kernel(const struct kernel *kernel, struct sink *sink)
 {
     char text[64];
 
-    sink_printf(sink, "%s", shape_text(&kernel->x, text, sizeof text));
+    sink_printf(sink, "  %s", shape_text(&kernel->x, text, sizeof text));
     if (kernel->how)
         sink_printf(sink, ": %s, %s", kernel->candidates.items[0].name,
                     kernel->how);
