@@ -9,6 +9,7 @@ with 77 where there is no torchvision.
 """
 import collections
 import json
+import re
 import struct
 import sys
 
@@ -16,6 +17,7 @@ try:
     import torch
     import torchvision
     from torchvision.models.detection import FasterRCNN, MaskRCNN
+    from torchvision.models.detection._utils import overwrite_eps
     from torchvision.models.detection.backbone_utils import (
         _resnet_fpn_extractor)
     from torchvision.ops.misc import FrozenBatchNorm2d
@@ -129,6 +131,46 @@ def answer(model, images):
     return kept
 
 
+# What torchvision since 0.13 calls a tensor, and what it was called before.
+OLD_NAMES = (
+    (r"(fpn\.(?:inner|layer)_blocks\.\d)\.0\.", lambda m: m[1] + "."),
+    (r"(rpn\.head\.conv)\.0\.0\.", lambda m: m[1] + "."),
+    (r"mask_head\.(\d)\.0\.",
+     lambda m: "mask_head.mask_fcn%d." % (int(m[1]) + 1)))
+
+
+def age(state):
+    """Like a published file: old names, and variances so small that the
+    answers tell whether anything is added to them."""
+    scales = [name.replace("running_var", "weight") for name in state
+              if name.endswith("running_var")]
+    aged = collections.OrderedDict()
+    for name, tensor in state.items():
+        if name.endswith("running_var"):
+            tensor = tensor * 0.001
+        elif name in scales:
+            tensor = tensor * 0.001 ** 0.5
+        for pattern, old in OLD_NAMES:
+            name = re.sub(pattern, old, name)
+        aged[name] = tensor
+    return aged
+
+
+def write_published(folder, name, kind, state, size, image):
+    """A checkpoint under the name of a published one, and its answer for the
+    image, by a model that was given it as torchvision gives it."""
+    files = {"faster": "fasterrcnn_resnet50_fpn_coco-258fb6c6.pth",
+             "mask": "maskrcnn_resnet50_fpn_coco-bf2d0c1e.pth"}
+    model = build(kind, size)
+    model.load_state_dict(age(state))
+    overwrite_eps(model, 0.0)
+    torch.save(age(state), "%s/%s" % (folder, files[name]))
+    model.kept = {}
+    watch(model, model.kept)
+    write_safetensors("%s/%s_published.safetensors" % (folder, name),
+                      answer(model, [image]))
+
+
 def main(folder, size, photographs):
     images = [torchvision.io.read_image(
         path, torchvision.io.ImageReadMode.RGB).float() / 255
@@ -147,9 +189,12 @@ def main(folder, size, photographs):
         for i, image in enumerate(images):
             write_safetensors("%s/%s_%d.safetensors" % (folder, name, i),
                               answer(model, [image]))
+        write_published(folder, name, type(model), model.state_dict(), size,
+                        images[0])
     write_safetensors(folder + "/faster_batch.safetensors",
                       answer(faster, images))
 
 
-with torch.no_grad():
+if __name__ == "__main__":
+    torch.set_grad_enabled(False)
     main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])

@@ -1,27 +1,14 @@
 /* Our engine against torchvision: the same weights, the same images, the same
  * answers. make_detector.py asks torchvision. */
-#include "backend/backend.h"
-#include "base/mem.h"
-#include "engine/engine.h"
-#include "formats/checkpoint.h"
-#include "formats/load_weights.h"
-#include "models/models.h"
-#include "ops/fuse.h"
-#include "ops/ops.h"
-#include "ops/rpn_nms.h"
+#include "formats/published.h"
+#include "ours.h"
 #include "test.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
-enum { size = 224, max_size = 224 * 1333 / 800, n_photos = 2, n_levels = 5 };
-enum { no_torch = 77, no_python = 127 };
-
-static struct error err;
+enum { size = 224, max_size = 224 * 1333 / 800, n_photos = 2 };
 
 /* What may differ, by the mode. Winograd's convolutions round differently. */
 struct tolerance {
@@ -33,147 +20,18 @@ struct tolerance {
 static const struct tolerance plain = {1e-4, 0.05, 1e-4};
 static const struct tolerance optimised = {5e-4, 0.1, 5e-4};
 
-/* Runs torchvision once; SKIPs where it is missing. */
-static const char *torchvision_folder(void)
+static const char *detector_folder(void)
 {
-    static char folder[512];
     const char *photos[] = {test_shared("photos/skimage/coffee.png"),
                             test_shared("photos/darknet/dog.jpg")};
-    char command[4096];
-    int status;
+    char arguments[2048];
 
-    if (folder[0])
-        return folder;
     if (!photos[0] || !photos[1])
         SKIP("parity with torchvision: ../shared/data/photos is missing");
-    snprintf(folder, sizeof folder, "%s", test_path("torchvision"));
-    CHECK_INT(mkdir(folder, 0777), 0);
-    snprintf(command, sizeof command,
-             "/usr/bin/python3 %s/tests/detect/make_detector.py %s %d %s %s",
-             TEST_SOURCE_DIR, folder, size, photos[0], photos[1]);
-    status = system(command);
-    if (WIFEXITED(status) &&
-        (WEXITSTATUS(status) == no_torch || WEXITSTATUS(status) == no_python)) {
-        folder[0] = '\0';
-        SKIP("parity with torchvision: python3-torchvision is missing");
-    }
-    CHECK_INT(status, 0);
-    return folder;
+    snprintf(arguments, sizeof arguments, "%d %s %s", size, photos[0],
+             photos[1]);
+    return torchvision_ask("detector", "make_detector.py", arguments);
 }
-
-/* ---- what torchvision answered ---------------------------------------- */
-
-static struct checkpoint *open_answer(const char *model, const char *images)
-{
-    struct checkpoint *answer;
-    char path[1024];
-
-    snprintf(path, sizeof path, "%s/%s_%s.safetensors", torchvision_folder(),
-             model, images);
-    CHECK_STATUS(checkpoint_open(path, &answer, &err), ASSAY_OK, &err);
-    return answer;
-}
-
-static struct tensor answer_tensor(const struct checkpoint *answer,
-                                   struct pool *pool, const char *name)
-{
-    struct tensor tensor;
-    size_t i;
-
-    if (!checkpoint_find(answer, name, &i)) {
-        print_error("torchvision gave no %s\n", name);
-        fail();
-    }
-    CHECK_STATUS(checkpoint_load(answer, i, pool, &tensor, &err), ASSAY_OK,
-                 &err);
-    return tensor;
-}
-
-/* ---- our run ---------------------------------------------------------- */
-
-struct ours {
-    struct pool *pool;
-    struct graph *graph;
-    struct engine *engine;
-    struct tensor outputs[8];
-    uint32_t features[n_levels], proposals[2];
-};
-
-static void find_values(struct ours *ours)
-{
-    for (size_t i = 0; i < graph_node_count(ours->graph); i++) {
-        const struct node *node = graph_node(ours->graph, i);
-
-        if (node->op == &op_anchor_grid)
-            memcpy(ours->features, node->inputs + 1, sizeof ours->features);
-        if (node->op == &op_rpn_nms)
-            memcpy(ours->proposals, node->outputs, sizeof ours->proposals);
-    }
-    for (int i = 0; i < n_levels; i++)
-        CHECK_INT(engine_keep(ours->engine, ours->features[i], &err), 0);
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(engine_keep(ours->engine, ours->proposals[i], &err), 0);
-}
-
-static struct ours open_ours(const char *model, const char *weights,
-                             int64_t n_images, bool is_plain, int n_threads)
-{
-    struct model_options options = model_defaults();
-    struct engine_options engine = {
-        .backend = backend_best(),
-        .backend_options = {.n_threads = n_threads,
-                            .is_plain = is_plain,
-                            .tuning_seconds = 0.2},
-    };
-    struct ours ours = {0};
-    char name[32], path[1024];
-
-    err = (struct error){0};
-    options.n_images = n_images;
-    options.min_size = size;
-    options.max_size = max_size;
-    snprintf(name, sizeof name, "%s-rcnn", model);
-    snprintf(path, sizeof path, "%s/%s.pth", torchvision_folder(), weights);
-    CHECK_INT(pool_new(&ours.pool, &err), ASSAY_OK);
-    CHECK_STATUS(model_build(name, &options, &ours.graph, &err), 0, &err);
-    CHECK_STATUS(
-        weights_load_file(ours.graph, path, ours.pool, NULL, NULL, &err),
-        ASSAY_OK, &err);
-    if (!is_plain)
-        CHECK_STATUS(fuse_graph(ours.graph, ours.pool, &err), 0, &err);
-    CHECK_STATUS(engine_new(ours.graph, ours.pool, &engine, &ours.engine, &err),
-                 ASSAY_OK, &err);
-    find_values(&ours);
-    return ours;
-}
-
-static void run_ours(struct ours *ours, const struct checkpoint *answer,
-                     int64_t n_images)
-{
-    struct tensor images[n_photos];
-
-    for (int64_t i = 0; i < n_images; i++) {
-        char name[16];
-
-        snprintf(name, sizeof name, "image_%d", (int)i);
-        images[i] = answer_tensor(answer, ours->pool, name);
-    }
-    CHECK_STATUS(engine_run(ours->engine, images, ours->outputs, &err),
-                 ASSAY_OK, &err);
-    for (int64_t i = 0; i < n_images; i++)
-        tensor_release(&images[i]);
-}
-
-static void close_ours(struct ours *ours)
-{
-    for (size_t i = 0; i < graph_output_count(ours->graph); i++)
-        tensor_release(&ours->outputs[i]);
-    engine_free(ours->engine);
-    graph_free(ours->graph);
-    pool_free(ours->pool);
-}
-
-/* ---- comparing -------------------------------------------------------- */
 
 static void check_map(const struct tensor *got, struct tensor want,
                       double tolerance, const char *name)
@@ -232,7 +90,8 @@ static void check_proposals(const struct ours *ours,
                             const struct tolerance *tolerance)
 {
     struct tensor want = answer_tensor(answer, ours->pool, "proposals");
-    const struct tensor *got = engine_kept(ours->engine, ours->proposals[0]);
+    const struct tensor *got =
+        engine_kept(ours->engine, ours->proposals[RPN_NMS_PROPOSALS]);
     size_t n = (size_t)want.shape.dims[0], m;
 
     CHECK(got != NULL);
@@ -349,57 +208,109 @@ static void check_detections(const struct ours *ours,
     tensor_release(&labels);
 }
 
-static void check_case(const char *model, const char *weights,
-                       const char *images, bool is_plain, int n_threads)
+static void check_maps(const struct ours *ours, const struct checkpoint *answer,
+                       const char *what, const uint32_t values[OURS_LEVELS],
+                       double tolerance)
 {
-    const struct tolerance *tolerance = is_plain ? &plain : &optimised;
-    bool is_batch = strcmp(images, "batch") == 0;
-    int64_t n_images = is_batch ? n_photos : 1;
-    struct ours ours = open_ours(model, weights, n_images, is_plain, n_threads);
-    struct checkpoint *answer = open_answer(model, images);
+    for (int i = 0; i < OURS_LEVELS; i++) {
+        char name[24];
 
-    run_ours(&ours, answer, n_images);
-    for (int i = 0; i < n_levels; i++) {
-        char name[16];
-
-        snprintf(name, sizeof name, "feature_%d", i);
-        check_map(engine_kept(ours.engine, ours.features[i]),
-                  answer_tensor(answer, ours.pool, name), tolerance->feature,
-                  name);
+        snprintf(name, sizeof name, "%s_%d", what, i);
+        check_map(engine_kept(ours->engine, values[i]),
+                  answer_tensor(answer, ours->pool, name), tolerance, name);
     }
+}
+
+/* The answers are those of MODEL_IMAGES.safetensors. */
+struct parity_case {
+    const char *model, *images;
+    const char *weights; /* NULL: MODEL.pth */
+    bool is_plain;
+    int n_threads;
+};
+
+static struct ours open_case(const struct parity_case *c, int64_t n_images)
+{
+    const char *folder = detector_folder();
+    struct ours_setup setup = {.build = model_defaults(),
+                               .is_plain = c->is_plain,
+                               .n_threads = c->n_threads};
+    char model[32], weights[1024];
+
+    snprintf(model, sizeof model, "%s-rcnn", c->model);
+    if (c->weights)
+        snprintf(weights, sizeof weights, "%s/%s", folder, c->weights);
+    else
+        snprintf(weights, sizeof weights, "%s/%s.pth", folder, c->model);
+    setup.model = model;
+    setup.weights = weights;
+    setup.build.n_images = n_images;
+    setup.build.min_size = size;
+    setup.build.max_size = max_size;
+    setup.build.norm_eps = weights_norm_eps(weights);
+    return ours_open(&setup);
+}
+
+static void check_case(struct parity_case c)
+{
+    const struct tolerance *tolerance = c.is_plain ? &plain : &optimised;
+    bool is_batch = strcmp(c.images, "batch") == 0;
+    int64_t n_images = is_batch ? n_photos : 1;
+    struct ours ours = open_case(&c, n_images);
+    struct checkpoint *answer;
+    char name[64];
+
+    snprintf(name, sizeof name, "%s_%s", c.model, c.images);
+    answer = answer_open(detector_folder(), name);
+    ours_run(&ours, answer, n_images);
+    check_maps(&ours, answer, "feature", ours.features, tolerance->feature);
+    check_maps(&ours, answer, "objectness", ours.objectness,
+               tolerance->feature);
+    check_maps(&ours, answer, "deltas", ours.deltas, tolerance->feature);
     check_proposals(&ours, answer, tolerance);
     check_detections(&ours, answer, tolerance,
-                     strcmp(model, "mask") == 0 && !is_batch);
+                     strcmp(c.model, "mask") == 0 && !is_batch);
     checkpoint_free(answer);
-    close_ours(&ours);
+    ours_close(&ours);
 }
 
 TEST(faster_rcnn_plain_answers_as_torchvision_does)
 {
-    check_case("faster", "faster", "0", true, 2);
-    check_case("faster", "faster", "1", true, 1);
+    check_case((struct parity_case){"faster", "0", NULL, true, 2});
+    check_case((struct parity_case){"faster", "1", NULL, true, 1});
 }
 
 TEST(faster_rcnn_optimised_answers_as_torchvision_does)
 {
-    check_case("faster", "faster", "0", false, 1);
-    check_case("faster", "faster", "1", false, 2);
-    check_case("faster", "faster", "1", false, 4);
+    check_case((struct parity_case){"faster", "0", NULL, false, 1});
+    check_case((struct parity_case){"faster", "1", NULL, false, 2});
+    check_case((struct parity_case){"faster", "1", NULL, false, 4});
 }
 
 TEST(weights_of_the_older_format_give_the_same)
 {
-    check_case("faster", "faster_legacy", "0", true, 2);
+    check_case(
+        (struct parity_case){"faster", "0", "faster_legacy.pth", true, 2});
 }
 
 TEST(images_of_different_sizes_share_a_batch)
 {
-    check_case("faster", "faster", "batch", true, 2);
-    check_case("faster", "faster", "batch", false, 2);
+    check_case((struct parity_case){"faster", "batch", NULL, true, 2});
+    check_case((struct parity_case){"faster", "batch", NULL, false, 2});
 }
 
 TEST(mask_rcnn_answers_as_torchvision_does)
 {
-    check_case("mask", "mask", "0", true, 2);
-    check_case("mask", "mask", "1", false, 2);
+    check_case((struct parity_case){"mask", "0", NULL, true, 2});
+    check_case((struct parity_case){"mask", "1", NULL, false, 2});
+}
+
+TEST(published_weights_have_old_names_and_norms_that_add_nothing)
+{
+    check_case((struct parity_case){"faster", "published",
+                                    "fasterrcnn_resnet50_fpn_coco-258fb6c6.pth",
+                                    true, 2});
+    check_case((struct parity_case){"mask", "published",
+                                    "maskrcnn_resnet50_fpn_coco-bf2d0c1e.pth",
+                                    false, 2});
 }
