@@ -1,0 +1,119 @@
+/* Our engine against the outputs that torchvision's repository keeps for its
+ * own tests: files that nobody here made. make_expected.py makes the seeded
+ * checkpoints they belong to. */
+#include "ours.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { side = 224, n_rows = 20 };
+
+/* As torchvision's test asks: assert_close with this as both tolerances. */
+static void check_close(double got, double want)
+{
+    const double precision = 0.01;
+
+    CHECK_NEAR(got, want, precision + precision * fabs(want));
+}
+
+/* The files keep one in so many rows, the last of each stretch. */
+static size_t row_step(const struct ours *ours)
+{
+    return (size_t)ours->outputs[0].shape.dims[0] / n_rows;
+}
+
+static void check_floats(const struct ours *ours, const struct tensor *got,
+                         const struct checkpoint *answer, const char *name,
+                         size_t width)
+{
+    struct tensor want = answer_tensor(answer, ours->pool, name);
+    size_t step = row_step(ours);
+
+    CHECK_INT(want.shape.dims[0], n_rows);
+    for (size_t i = 0; i < n_rows; i++) {
+        size_t row = step * (i + 1) - 1;
+
+        for (size_t k = 0; k < width; k++)
+            check_close(tensor_f32(got)[row * width + k],
+                        tensor_f32(&want)[i * width + k]);
+    }
+    tensor_release(&want);
+}
+
+static void check_labels(const struct ours *ours,
+                         const struct checkpoint *answer)
+{
+    struct tensor want = answer_tensor(answer, ours->pool, "labels");
+    size_t step = row_step(ours);
+
+    CHECK_INT(want.shape.dims[0], n_rows);
+    for (size_t i = 0; i < n_rows; i++)
+        CHECK_INT(tensor_i64(&ours->outputs[2])[step * (i + 1) - 1],
+                  tensor_i64(&want)[i]);
+    tensor_release(&want);
+}
+
+/* Of masks the files keep the mean and the standard deviation. */
+static void check_masks(const struct ours *ours,
+                        const struct checkpoint *answer)
+{
+    struct tensor want = answer_tensor(answer, ours->pool, "masks");
+    const struct tensor *masks = &ours->outputs[4];
+    size_t n = tensor_elements(masks);
+    double mean = 0, squares = 0;
+
+    CHECK_INT(n, 100 * side * side);
+    for (size_t i = 0; i < n; i++)
+        mean += tensor_f32(masks)[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += pow(tensor_f32(masks)[i] - mean, 2);
+    check_close(mean, tensor_f32(&want)[0]);
+    check_close(sqrt(squares / (double)(n - 1)), tensor_f32(&want)[1]);
+    tensor_release(&want);
+}
+
+static void check_model(const char *model, int64_t n_classes, bool has_masks,
+                        bool is_plain)
+{
+    const char *expect = test_shared("torchvision/expect"), *folder;
+    struct ours_setup setup = {
+        .model = model, .build = model_defaults(), .is_plain = is_plain};
+    struct checkpoint *answer;
+    struct ours ours;
+    char weights[1024];
+
+    if (!expect)
+        SKIP("expected outputs: ../shared/data/torchvision is missing");
+    folder = torchvision_ask("expected", "make_expected.py", expect);
+    snprintf(weights, sizeof weights, "%s/%s.pth", folder, model);
+    setup.weights = weights;
+    setup.n_threads = 2;
+    setup.build.norm = NORM_BATCH;
+    setup.build.n_classes = n_classes;
+    setup.build.min_size = setup.build.max_size = side;
+    setup.build.has_soft_masks = true;
+    ours = ours_open(&setup);
+    answer = answer_open(folder, model);
+    ours_run(&ours, answer, 1);
+    CHECK_INT(ours.outputs[0].shape.dims[0], 100);
+    check_floats(&ours, &ours.outputs[0], answer, "boxes", 4);
+    check_floats(&ours, &ours.outputs[1], answer, "scores", 1);
+    check_labels(&ours, answer);
+    if (has_masks)
+        check_masks(&ours, answer);
+    checkpoint_free(answer);
+    ours_close(&ours);
+}
+
+TEST(faster_rcnn_gives_what_torchvisions_own_test_expects)
+{
+    check_model("fasterrcnn_resnet50_fpn", 20, false, true);
+    check_model("fasterrcnn_resnet50_fpn", 20, false, false);
+}
+
+TEST(mask_rcnn_gives_what_torchvisions_own_test_expects)
+{
+    check_model("maskrcnn_resnet50_fpn", 10, true, true);
+    check_model("maskrcnn_resnet50_fpn", 10, true, false);
+}
