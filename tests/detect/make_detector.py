@@ -196,5 +196,5 @@ def main(folder, size, photographs):
 
 
 if __name__ == "__main__":
-    torch.set_grad_enabled(False)
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])
+    with torch.no_grad():
+        main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])

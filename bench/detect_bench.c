@@ -1,0 +1,79 @@
+/* bench/detect_bench.c - Faster R-CNN and Mask R-CNN beside PyTorch, on the
+ * same photograph, weights and threads, turn by turn.
+ *
+ * detect_bench [ROUNDS]: that many turns (7). */
+#include "detect_bench.h"
+
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void bench_ratio(const char *what, struct pairs *pairs, double bar,
+                 double scale, const char *unit)
+{
+    char text[128];
+    double ours, theirs, ratio = pairs_ratio(pairs, &ours, &theirs);
+
+    snprintf(text, sizeof text, "%s, ours", what);
+    bench_note(text, ours * scale, unit);
+    snprintf(text, sizeof text, "%s, PyTorch's", what);
+    bench_note(text, theirs * scale, unit);
+    snprintf(text, sizeof text, "%s / PyTorch's", what);
+    bench_at_most(text, ratio, bar, "x");
+}
+
+static void remove_folder(const char *folder)
+{
+    static const char *const names[] = {"square.jpg",
+                                        "faster.pth",
+                                        "mask.pth",
+                                        "boxes.f32",
+                                        "run.assay",
+                                        "square_targets.jpg",
+                                        "assay/kernels.txt",
+                                        "kernels.txt",
+                                        "assay",
+                                        ""};
+    char path[600];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        remove(path);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 7;
+    const char *parent = getenv("TMPDIR");
+    char folder[512];
+    struct error err = {0};
+    struct peer peer;
+    enum assay_status st;
+
+    snprintf(folder, sizeof folder, "%s/assay-bench-XXXXXX",
+             parent ? parent : "/var/tmp");
+    if (!mkdtemp(folder)) {
+        perror("detect_bench: a temporary folder");
+        return 1;
+    }
+    st = peer_start(&peer, folder, &err);
+    if (!st) {
+        st = bench_start(folder, n_rounds, &err);
+        if (!st)
+            st = bench_ops(&peer, folder, 3 * n_rounds, &err);
+        if (!st)
+            st = bench_models(&peer, folder, n_rounds, &err);
+        peer_stop(&peer);
+    } else if (st == ASSAY_NOT_FOUND) {
+        printf("detect_bench: skipped: %s\n", err.text);
+        rmdir(folder);
+        return 0;
+    }
+    remove_folder(folder);
+    if (st)
+        fprintf(stderr, "detect_bench: %s\n", err.text);
+    return st ? 1 : bench_end();
+}
