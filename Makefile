@@ -1,7 +1,7 @@
 # The front door. CMake and Ninja do the building; CONTRIBUTING.md says more.
 #
 #   make             build/assay and build/libassay.so
-#   make demo        records a small program and shows the run
+#   make demo        runs Faster R-CNN on a photograph and shows what it costs
 #   make test        builds and runs every test
 #   make bench       measures what Assay itself costs, against its bars
 #   make install     PREFIX=/usr/local, DESTDIR= for packagers
@@ -28,8 +28,7 @@ all:
 	@scripts/build.sh build -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
 demo: all
-	@build/examples/pipeline build/demo.assay
-	@build/assay show build/demo.assay
+	@build/assay run faster-rcnn assets/coffee.jpg -o build/demo.assay
 
 test:
 	@$(SETUP) build test
