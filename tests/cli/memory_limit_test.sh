@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # assay run under limits of memory: exit 4, one sentence that says what was
 # wanted for what, and an older run file left as it was.
 #

@@ -27,6 +27,10 @@ ln -s "$program" "$scratch/bin/assay"
 export inputs PATH="$scratch/bin:$PATH" LC_ALL=C.UTF-8 COLUMNS=80 NO_COLOR=1
 unset TMPDIR
 
+# For a build with sanitizers: see tests/test.c.
+echo leak:libfontconfig >"$scratch/leaks"
+export LSAN_OPTIONS="suppressions=$scratch/leaks:print_suppressions=0"
+
 # expect KIND FILE: compares one outcome of $name, or keeps it.
 expect() {
     wanted=$here/golden/$name.$1
