@@ -167,7 +167,8 @@ static enum assay_status map_file(const char *path, struct buffer **out,
     if (fd >= 0)
         close(fd);
     if (!st)
-        st = buffer_wrap(mapping->bytes, mapping->n, unmap, mapping, out, err);
+        st = buffer_wrap_file(mapping->bytes, mapping->n, unmap, mapping, out,
+                              err);
     if (st)
         unmap(mapping);
     return st;

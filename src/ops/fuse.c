@@ -222,6 +222,7 @@ static enum assay_status make_folded(struct graph *graph, struct pool *pool,
         return st;
     }
     fold_data(pair, &w, &b);
+    tensor_unload(pair->weight);
     st = add_folded(graph, pair, "weight", w, weight, err);
     if (st) {
         tensor_release(&b);

@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { min_bytes = 512, parts = 8, n_classes = 64 * parts };
 
@@ -18,6 +20,7 @@ struct buffer {
     size_t capacity; /* of its class */
     void *data;
     struct pool *pool; /* NULL: wrapped memory of others */
+    bool is_file;      /* wrapped, and mapped from one */
     struct buffer *next_free;
     void (*release)(void *context);
     void *context;
@@ -251,6 +254,30 @@ enum assay_status buffer_wrap(void *data, size_t bytes,
     buffer->context = context;
     atomic_store(&buffer->references, 1);
     return ASSAY_OK;
+}
+
+enum assay_status buffer_wrap_file(void *data, size_t bytes,
+                                   void (*release)(void *context),
+                                   void *context, struct buffer **out,
+                                   struct error *err)
+{
+    enum assay_status st = buffer_wrap(data, bytes, release, context, out, err);
+
+    if (!st)
+        (*out)->is_file = true;
+    return st;
+}
+
+/* Pages that are shared with a neighbour stay. */
+void buffer_unload(const struct buffer *buffer, size_t offset, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = (uintptr_t)buffer->data + offset, end = begin + bytes;
+
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    if (buffer->is_file && begin < end)
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
 struct pool_usage pool_usage(const struct pool *pool)

@@ -47,6 +47,16 @@ enum assay_status buffer_wrap(void *data, size_t bytes,
                               void (*release)(void *context), void *context,
                               struct buffer **out, struct error *err);
 
+/* The same for a file mapped privately: its pages can be read again. */
+enum assay_status buffer_wrap_file(void *data, size_t bytes,
+                                   void (*release)(void *context),
+                                   void *context, struct buffer **out,
+                                   struct error *err);
+
+/* Gives the memory of these bytes back to the system where they can be read
+ * again from a file. They must be as they came: changes are lost. */
+void buffer_unload(const struct buffer *buffer, size_t offset, size_t bytes);
+
 struct pool_usage {
     size_t live_bytes;   /* handed out */
     size_t peak_bytes;   /* most of that since pool_reset_peak() */

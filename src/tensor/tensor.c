@@ -121,6 +121,11 @@ void tensor_release(struct tensor *tensor)
     tensor->buffer = NULL;
 }
 
+void tensor_unload(const struct tensor *tensor)
+{
+    buffer_unload(tensor->buffer, tensor->offset, tensor_bytes(tensor));
+}
+
 void *tensor_data(const struct tensor *tensor)
 {
     return tensor->buffer ? (char *)buffer_data(tensor->buffer) + tensor->offset

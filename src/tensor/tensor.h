@@ -78,6 +78,9 @@ struct tensor tensor_reshape(const struct tensor *tensor,
                              const struct shape *shape);
 void tensor_release(struct tensor *tensor); /* accepts one without data */
 
+/* See buffer_unload(): for parameters that a kernel has its own copy of. */
+void tensor_unload(const struct tensor *tensor);
+
 /* The first element. */
 void *tensor_data(const struct tensor *tensor);
 float *tensor_f32(const struct tensor *tensor);      /* asserts the type */

@@ -3,7 +3,10 @@
 #include "tensor/tensor.h"
 #include "test.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct error err;
 
@@ -188,4 +191,58 @@ TEST(wrapped_memory_is_released_once)
     CHECK_INT(released, 0);
     buffer_release(buffer);
     CHECK_INT(released, 1);
+}
+
+/* Four pages of a file, each byte 7, mapped privately and changed to 9. */
+static struct buffer *map_and_change(size_t page, unsigned char **data)
+{
+    FILE *file = fopen(test_path("pages"), "w+b");
+    struct buffer *buffer;
+
+    CHECK(file);
+    for (size_t i = 0; i < 4 * page; i++)
+        fputc(7, file);
+    fflush(file);
+    *data = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+                 fileno(file), 0);
+    fclose(file);
+    CHECK(*data != MAP_FAILED);
+    memset(*data, 9, 4 * page);
+    CHECK_INT(buffer_wrap_file(*data, 4 * page, NULL, NULL, &buffer, &err),
+              ASSAY_OK);
+    return buffer;
+}
+
+TEST(unloaded_bytes_are_read_again_and_their_neighbours_stay)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *data;
+    struct buffer *buffer = map_and_change(page, &data);
+
+    buffer_unload(buffer, 10, 3 * page);
+    CHECK_INT(data[10], 9);
+    CHECK_INT(data[page - 1], 9);
+    CHECK_INT(data[page], 7);
+    CHECK_INT(data[3 * page - 1], 7);
+    CHECK_INT(data[3 * page], 9);
+    buffer_unload(buffer, 3 * page + 10, 20);
+    CHECK_INT(data[3 * page + 15], 9);
+    buffer_release(buffer);
+    munmap(data, 4 * page);
+}
+
+TEST(unloading_memory_that_is_no_file_changes_nothing)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct shape shape = shape_of(1, (int64_t)(4 * page));
+    struct pool *pool = new_pool();
+    struct tensor tensor;
+
+    CHECK_INT(tensor_new(pool, DTYPE_U8, &shape, &tensor, &err), ASSAY_OK);
+    memset(tensor_data(&tensor), 9, 4 * page);
+    tensor_unload(&tensor);
+    for (size_t i = 0; i < 4 * page; i += page)
+        CHECK_INT(((unsigned char *)tensor_data(&tensor))[i], 9);
+    tensor_release(&tensor);
+    pool_free(pool);
 }

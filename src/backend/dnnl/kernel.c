@@ -171,7 +171,9 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
     return ASSAY_OK;
 }
 
-/* The scratch memory, made larger where this kernel needs it. */
+/* The scratch memory, made larger where this kernel needs it. That happens in
+ * the first pass over new shapes only, so that what waits in the pool can go:
+ * it is hardly what the passes to come will ask for. */
 static enum assay_status ensure_scratch(struct onednn *dn, struct pool *pool,
                                         size_t bytes, struct error *err)
 {
@@ -179,6 +181,7 @@ static enum assay_status ensure_scratch(struct onednn *dn, struct pool *pool,
         return ASSAY_OK;
     buffer_release(dn->scratch);
     dn->scratch = NULL;
+    pool_trim(pool);
     return pool_take(pool, bytes, "a kernel's scratch memory", &dn->scratch,
                      err);
 }
@@ -223,6 +226,8 @@ static enum assay_status pack_weights(struct onednn *dn, const struct job *job,
     if (!st)
         st = onednn_reorder(dn, &job->weight_desc, *data, &kernel->weights,
                             buffer_data(packed.buffer), err);
+    if (!st)
+        tensor_unload(job->weight);
     if (!st)
         st = remember_packed(dn, packed, err);
     if (st)
