@@ -171,9 +171,21 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
     return ASSAY_OK;
 }
 
-/* The scratch memory, made larger where this kernel needs it. That happens in
- * the first pass over new shapes only, so that what waits in the pool can go:
- * it is hardly what the passes to come will ask for. */
+/* Memory that stays. It is taken in the first pass over new shapes only, so
+ * what waits in the pool goes before a large piece comes: a run of one image
+ * does not ask for it again, and the warm-up of a longer one does. */
+static enum assay_status take_lasting(struct pool *pool, size_t bytes,
+                                      const char *what, struct buffer **out,
+                                      struct error *err)
+{
+    static const size_t large = 16 << 20;
+
+    if (bytes >= large)
+        pool_trim(pool);
+    return pool_take(pool, bytes, what, out, err);
+}
+
+/* The scratch memory, made larger where this kernel needs it. */
 static enum assay_status ensure_scratch(struct onednn *dn, struct pool *pool,
                                         size_t bytes, struct error *err)
 {
@@ -181,9 +193,8 @@ static enum assay_status ensure_scratch(struct onednn *dn, struct pool *pool,
         return ASSAY_OK;
     buffer_release(dn->scratch);
     dn->scratch = NULL;
-    pool_trim(pool);
-    return pool_take(pool, bytes, "a kernel's scratch memory", &dn->scratch,
-                     err);
+    return take_lasting(pool, bytes, "a kernel's scratch memory", &dn->scratch,
+                        err);
 }
 
 static enum assay_status
@@ -220,9 +231,9 @@ static enum assay_status pack_weights(struct onednn *dn, const struct job *job,
         }
     }
     if (!st)
-        st = pool_take(job->context->pool,
-                       dnnl_memory_desc_get_size(&kernel->weights),
-                       "reordered weights", &packed.buffer, err);
+        st = take_lasting(job->context->pool,
+                          dnnl_memory_desc_get_size(&kernel->weights),
+                          "reordered weights", &packed.buffer, err);
     if (!st)
         st = onednn_reorder(dn, &job->weight_desc, *data, &kernel->weights,
                             buffer_data(packed.buffer), err);
