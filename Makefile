@@ -54,7 +54,7 @@ fuzz:
 	@scripts/run_fuzz.sh build-fuzz $(FUZZ_SECONDS)
 
 bench:
-	@$(SETUP) build
+	@$(SETUP) build test
 	@scripts/build.sh build-bench -DASSAY_BENCH=ON -DCMAKE_BUILD_TYPE=Release
 	@scripts/run_bench.sh build-bench
 
