@@ -334,7 +334,8 @@ TEST(weights_that_several_nodes_share_are_reordered_once)
     run(engine, &image, &y);
     engine_backend(engine)->class->memory(engine_backend(engine),
                                           &weights_bytes, &scratch_bytes);
-    CHECK(weights_bytes <= (size_t)64 * 64 * 9 * sizeof(float));
+    /* One copy; the pool rounds a buffer up by at most an eighth. */
+    CHECK(weights_bytes <= (size_t)64 * 64 * 9 * sizeof(float) * 9 / 8);
     tensor_release(&y);
     tensor_release(&image);
     engine_free(engine);
