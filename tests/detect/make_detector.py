@@ -74,15 +74,13 @@ def spread_scores(model, image):
               model.roi_heads.box_predictor.cls_score: 1.2,
               model.roi_heads.box_predictor.bbox_pred: 1.0}
 
-    def scale(layer, _, output):
-        factor = wanted[layer] / output.std()
-        layer.weight.mul_(factor)
-        return output * factor
-
-    for layer in wanted:
-        hook = layer.register_forward_hook(scale)
+    for layer, deviation in wanted.items():
+        seen = []  # a head is called once a level
+        hook = layer.register_forward_hook(
+            lambda _, __, output: seen.append(output.flatten()))
         model([image])
         hook.remove()
+        layer.weight.mul_(deviation / torch.cat(seen).std())
 
 
 def build(kind, size):
