@@ -149,7 +149,7 @@ static void check_pairs(const struct ours *ours, const struct pairing *pairing,
                    tolerance->score);
         for (size_t c = 0; c < 4; c++)
             CHECK_NEAR(tensor_f32(&ours->outputs[0])[4 * k + c],
-                       tensor_f32(boxes)[4 * i + c], 4 * tolerance->box);
+                       tensor_f32(boxes)[4 * i + c], tolerance->box);
         /* The order is the same where scores differ by more than rounding. */
         for (size_t j = 0; j < i; j++) {
             if (pairing->of[j] != SIZE_MAX &&
@@ -199,7 +199,7 @@ static void check_detections(const struct ours *ours,
 
     CHECK(n > 20 && n <= 256);
     pairing = pair_up(ours, &boxes, &labels, n);
-    CHECK(pairing.n_strays <= 1 + n / 200);
+    CHECK(pairing.n_strays <= n / 200);
     check_pairs(ours, &pairing, &boxes, &scores, n, tolerance);
     if (has_masks)
         check_masks(ours, answer, &pairing);
