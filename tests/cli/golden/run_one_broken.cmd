@@ -1,3 +1,4 @@
+# Runs a model.
 XDG_CACHE_HOME=$PWD
 export XDG_CACHE_HOME
 head -c 4000 "$inputs/../../../assets/coffee.jpg" >cut.jpg

@@ -1,3 +1,4 @@
+# Runs a model.
 XDG_CACHE_HOME=$PWD
 export XDG_CACHE_HOME
 cp "$inputs/../../../assets/coffee.jpg" one.jpg
