@@ -23,7 +23,7 @@ struct cost {
 struct op_context {
     struct pool *pool;
     int n_threads;
-    uint64_t dying; /* bit i: nobody needs input i after this node */
+    uint64_t dying;    /* bit i: nobody needs input i after this node */
     bool is_reference; /* for tests: the plain kernel, not the fast one */
 };
 
