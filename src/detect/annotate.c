@@ -7,6 +7,7 @@
 #include "store/store.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* The scope of a run for every scope of the graph. */
@@ -123,8 +124,11 @@ static enum assay_status store_work(struct places *places,
     if (!places->work)
         return error_nomem(err, places->n_work * sizeof *places->work,
                            "the work of a run's modules");
-    for (size_t i = 0; i < places->n_work; i++)
+    for (size_t i = 0; i < places->n_work; i++) {
         places->work[i].done_by = RUN_NONE;
+        places->work[i].done_flops = NAN;
+        places->work[i].done_bytes = NAN;
+    }
     st = add_work(places, session, err);
     add_parameters(places, session->graph);
     for (uint32_t i = 0; !st && i < places->n_work; i++) {

@@ -15,7 +15,7 @@ struct scope_ids {
 };
 
 /* What a scope took in the iterations of one run. */
-struct series {
+struct durations {
     int64_t *in_order, *sorted;
     size_t n;
 };
@@ -92,16 +92,16 @@ static uint32_t row_scope(const struct comparison *c,
     return scope == RUN_NONE ? RUN_NONE : ids->of_run[run][scope];
 }
 
-static void series_release(struct series *series)
+static void durations_release(struct durations *durations)
 {
-    mem_free(series->in_order);
-    mem_free(series->sorted);
-    *series = (struct series){0};
+    mem_free(durations->in_order);
+    mem_free(durations->sorted);
+    *durations = (struct durations){0};
 }
 
-static enum assay_status series_read(struct series *series,
-                                     const struct run *run, uint32_t scope,
-                                     struct error *err)
+static enum assay_status durations_read(struct durations *durations,
+                                        const struct run *run, uint32_t scope,
+                                        struct error *err)
 {
     struct point *points;
     enum assay_status st;
@@ -111,17 +111,17 @@ static enum assay_status series_read(struct series *series,
     if (st)
         return st;
     if (n >= COMPARE_MIN_POINTS) {
-        series->in_order = mem_array(n, sizeof *series->in_order);
-        series->sorted = mem_array(n, sizeof *series->sorted);
-        if (!series->in_order || !series->sorted) {
+        durations->in_order = mem_array(n, sizeof *durations->in_order);
+        durations->sorted = mem_array(n, sizeof *durations->sorted);
+        if (!durations->in_order || !durations->sorted) {
             mem_free(points);
-            return error_nomem(err, n * sizeof *series->in_order,
+            return error_nomem(err, n * sizeof *durations->in_order,
                                "the iterations of a scope");
         }
         for (size_t i = 0; i < n; i++)
-            series->in_order[i] = series->sorted[i] = points[i].total_ns;
-        location_sort(series->sorted, n);
-        series->n = n;
+            durations->in_order[i] = durations->sorted[i] = points[i].total_ns;
+        location_sort(durations->sorted, n);
+        durations->n = n;
     }
     mem_free(points);
     return ASSAY_OK;
@@ -131,7 +131,7 @@ static enum assay_status series_read(struct series *series,
  * in the runs; the coarsest counts. */
 static enum assay_status locate_row(struct comparison *c,
                                     const struct scope_ids *ids,
-                                    struct series *series, size_t row,
+                                    struct durations *durations, size_t row,
                                     struct error *err)
 {
     struct location *locations = c->locations + row * ids->n_runs;
@@ -143,16 +143,17 @@ static enum assay_status locate_row(struct comparison *c,
 
         if (scope == RUN_NONE)
             continue;
-        st = series_read(&series[i], nth_run(c, i), scope, err);
-        if (!st && series[i].n)
-            tick_ns =
-                fmax(tick_ns, location_tick_ns(series[i].sorted, series[i].n));
+        st = durations_read(&durations[i], nth_run(c, i), scope, err);
+        if (!st && durations[i].n)
+            tick_ns = fmax(
+                tick_ns, location_tick_ns(durations[i].sorted, durations[i].n));
     }
     for (size_t i = 0; i < ids->n_runs; i++) {
-        if (!st && series[i].n)
-            locations[i] = location_of(series[i].sorted, series[i].in_order,
-                                       series[i].n, tick_ns);
-        series_release(&series[i]);
+        if (!st && durations[i].n)
+            locations[i] =
+                location_of(durations[i].sorted, durations[i].in_order,
+                            durations[i].n, tick_ns);
+        durations_release(&durations[i]);
     }
     return st;
 }
@@ -160,7 +161,7 @@ static enum assay_status locate_row(struct comparison *c,
 static enum assay_status locate(struct comparison *c,
                                 const struct scope_ids *ids, struct error *err)
 {
-    struct series *series = mem_array(ids->n_runs, sizeof *series);
+    struct durations *durations = mem_array(ids->n_runs, sizeof *durations);
     enum assay_status st = ASSAY_OK;
     size_t n_locations;
 
@@ -168,14 +169,14 @@ static enum assay_status locate(struct comparison *c,
         n_locations = SIZE_MAX;
     c->locations = mem_array(n_locations, sizeof *c->locations);
     c->tests = mem_array(c->n_rows, sizeof *c->tests);
-    if (!series || !c->locations || !c->tests)
+    if (!durations || !c->locations || !c->tests)
         st = error_nomem(err, c->n_rows * sizeof *c->tests,
                          "the rows of a comparison");
     for (size_t i = 0; !st && i < c->n_rows; i++) {
         if (c->rows[i].a != RUN_NONE && c->rows[i].b != RUN_NONE)
-            st = locate_row(c, ids, series, i, err);
+            st = locate_row(c, ids, durations, i, err);
     }
-    mem_free(series);
+    mem_free(durations);
     return st;
 }
 

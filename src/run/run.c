@@ -36,6 +36,10 @@ void run_free(struct run *run)
         mem_free(run->counters[i].points);
     for (size_t i = 0; i < run->n_facts; i++)
         mem_free(run->facts[i].value);
+    for (size_t i = 0; i < run->n_series; i++)
+        series_release(&run->series[i]);
+    mem_free(run->series);
+    mem_free(run->ledger);
     mem_free(run->scopes);
     mem_free(run->links);
     mem_free(run->phases);

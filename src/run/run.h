@@ -328,15 +328,58 @@ size_t run_fact_count(const struct run *run);
 void run_fact_at(const struct run *run, size_t i, const char **key,
                  const char **value);
 
+/* ---- series: what was observed of each iteration ---------------------- */
+
+/* A value an iteration, beside its duration: what was in the photograph
+ * ("content.detections"), how the machine behaved ("steady.page_faults").
+ * Where the values are names (of photographs), they are indexes into labels. */
+struct series_point {
+    uint32_t iteration;
+    double value;
+};
+
+struct series {
+    const char *name;
+    const char *unit; /* "ms", "" */
+    const char **labels;
+    size_t n_labels, labels_capacity;
+    struct series_point *points; /* at most RUN_MAX_POINTS, in order */
+    size_t n_points, points_capacity;
+    uint32_t stride; /* one in so many iterations is kept: run_is_kept() */
+};
+
+/* Finds the series of that name or adds it. */
+enum assay_status run_series_add(struct run *run, const char *name,
+                                 const char *unit, uint32_t *id,
+                                 struct error *err);
+/* Adds a label; the first one is 0. */
+enum assay_status run_series_label(struct run *run, uint32_t id,
+                                   const char *label, struct error *err);
+/* Iterations must grow; a value is finite, and an index where the series has
+ * labels. */
+enum assay_status run_series_put(struct run *run, uint32_t id,
+                                 uint32_t iteration, double value,
+                                 struct error *err);
+size_t run_series_count(const struct run *run);
+const struct series *run_series(const struct run *run, uint32_t id);
+/* By name; NULL where there is none. */
+const struct series *run_series_find(const struct run *run, const char *name);
+/* The label of a point, or NULL where its series has none. */
+const char *series_label(const struct series *series,
+                         const struct series_point *point);
+
 /* ---- arithmetic ------------------------------------------------------- */
 
 /* What a scope itself has to do in one iteration, without the scopes below it;
  * NaN where it is not known. macs counts the multiply-adds of convolutions and
- * products as the direct algorithm has them, flops the arithmetic beside. */
+ * products as the direct algorithm has them, flops the arithmetic beside;
+ * done_flops and done_bytes are what the kernel that ran really executed and
+ * moved (Winograd: its own products and transforms). */
 struct scope_work {
     double macs, flops;
     double read_bytes, write_bytes;
     double parameters;
+    double done_flops, done_bytes;
     uint32_t done_by; /* the scope that it was fused into, or RUN_NONE */
 };
 
@@ -377,6 +420,43 @@ struct run_memory {
 
 struct run_memory *run_memory(struct run *run);
 const struct run_memory *run_memory_of(const struct run *run);
+
+/* The counter that holds the live bytes over one iteration. */
+#define RUN_LIVE_BYTES "memory.live"
+
+/* Who owned the bytes at the peak. The first group adds up to
+ * run_memory.peak_bytes; with the second, to the process's own high-water
+ * mark, the fact "memory.process_peak_bytes". */
+#define RUN_LEDGER_KINDS(X)                                                    \
+    X(LEDGER_WEIGHTS, "weights")                                               \
+    X(LEDGER_ACTIVATIONS, "activations")                                       \
+    X(LEDGER_GRADIENTS, "gradients")                                           \
+    X(LEDGER_OPTIMIZER, "optimizer state")                                     \
+    X(LEDGER_SCRATCH, "scratch")                                               \
+    X(LEDGER_IMAGES, "images")                                                 \
+    X(LEDGER_FRAGMENTATION, "fragmentation")                                   \
+    X(LEDGER_OUTSIDE, "outside the pool")
+
+enum ledger_kind {
+#define RUN_LEDGER_ENUM(name, text) name,
+    RUN_LEDGER_KINDS(RUN_LEDGER_ENUM)
+#undef RUN_LEDGER_ENUM
+};
+
+const char *ledger_kind_text(enum ledger_kind kind);
+
+struct ledger_row {
+    enum ledger_kind kind;
+    uint32_t scope;   /* RUN_NONE: of no scope */
+    int64_t bytes;    /* never negative */
+    const char *what; /* "mapped weights", "" where the kind says it */
+};
+
+/* Copies the row. */
+enum assay_status run_ledger_add(struct run *run, const struct ledger_row *row,
+                                 struct error *err);
+size_t run_ledger_count(const struct run *run);
+const struct ledger_row *run_ledger(const struct run *run, size_t i);
 
 /* From the first begin to the last end. */
 int64_t run_duration_ns(const struct run *run);

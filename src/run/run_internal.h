@@ -64,6 +64,11 @@ struct run {
     struct scope_work *works;
     size_t n_works, works_capacity;
 
+    struct series *series;
+    size_t n_series, series_capacity;
+    struct ledger_row *ledger;
+    size_t n_ledger, ledger_capacity;
+
     struct run_health health;
     struct run_memory memory;
     int64_t duration_ns;
@@ -74,6 +79,7 @@ struct cell *cell_find_or_add(struct run *run, uint32_t scope, uint32_t phase,
                               uint32_t thread, bool is_outside,
                               struct error *err);
 void cell_release(struct cell *cell);
+void series_release(struct series *series);
 
 /* Adds a finished point, thinning the points where they become too many. */
 enum assay_status cell_add_point(struct cell *cell, const struct point *point);

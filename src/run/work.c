@@ -12,6 +12,8 @@ struct scope_work scope_work_unknown(void)
                                .read_bytes = NAN,
                                .write_bytes = NAN,
                                .parameters = NAN,
+                               .done_flops = NAN,
+                               .done_bytes = NAN,
                                .done_by = RUN_NONE};
 }
 
@@ -54,6 +56,8 @@ static enum assay_status check_values(const struct scope_work *work,
         {"read_bytes", work->read_bytes},
         {"write_bytes", work->write_bytes},
         {"parameters", work->parameters},
+        {"done_flops", work->done_flops},
+        {"done_bytes", work->done_bytes},
     };
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {

@@ -1,6 +1,7 @@
 /* store/tables.c - a run file's tables becoming a run. */
 #include "store/loader_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- meta, facts, health ---------------------------------------------- */
@@ -208,6 +209,8 @@ static enum assay_status read_work(struct loader *loader, struct error *err)
             .read_bytes = rows_real(&rows, 3),
             .write_bytes = rows_real(&rows, 4),
             .parameters = rows_real(&rows, 5),
+            .done_flops = NAN,
+            .done_bytes = NAN,
             .done_by = rows_id_or_none(&rows, 6, n_scopes),
         };
 

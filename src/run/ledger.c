@@ -1,0 +1,52 @@
+/* run/ledger.c - who owned the bytes when the most of them were live. */
+#include "run/run_internal.h"
+
+#include "base/vec.h"
+
+#include <string.h>
+
+const char *ledger_kind_text(enum ledger_kind kind)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) text,
+        RUN_LEDGER_KINDS(TEXT)
+#undef TEXT
+    };
+
+    return texts[kind];
+}
+
+enum assay_status run_ledger_add(struct run *run, const struct ledger_row *row,
+                                 struct error *err)
+{
+    const char *what = arena_strdup(&run->text, row->what ? row->what : "");
+    struct ledger_row *moved;
+
+    if (row->scope != RUN_NONE && row->scope >= run->n_scopes)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "memory is owned by a scope that is not there (%u)",
+                         row->scope);
+    if (row->bytes < 0)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "an owner of memory cannot have %lld bytes",
+                         (long long)row->bytes);
+    moved = vec_reserve(run->ledger, &run->ledger_capacity, run->n_ledger + 1,
+                        sizeof *run->ledger);
+    if (moved)
+        run->ledger = moved;
+    if (!what || !moved)
+        return error_nomem(err, sizeof *row, "the owners of memory");
+    run->ledger[run->n_ledger] = *row;
+    run->ledger[run->n_ledger++].what = what;
+    return ASSAY_OK;
+}
+
+size_t run_ledger_count(const struct run *run)
+{
+    return run->n_ledger;
+}
+
+const struct ledger_row *run_ledger(const struct run *run, size_t i)
+{
+    return &run->ledger[i];
+}
