@@ -25,6 +25,15 @@ enum assay_status record_start(const char *path,
  * elsewhere are counted in the run's health. */
 enum assay_status record_stop(struct error *err);
 
+/* Between the two every mark of every thread is passed over at the cost of a
+ * load and a branch, as where nothing is recorded; the recording goes on
+ * behind it. For telling what recording costs. The same spans are open at
+ * both; bytes taken meanwhile are unknown to the recording: assay_bytes() tells
+ * their sum after the resumption. Nothing happens where nothing is recorded; a
+ * recording starts resumed. */
+void record_pause(void);
+void record_resume(void);
+
 /* Opens a group inside what is open on this thread: it gives what is inside
  * its place in the tree and is not measured itself. A group has no calls and
  * lasts as long as its children together; the span around it has their time

@@ -21,10 +21,15 @@ static struct {
  * file and the locks are copies of what belongs to the parent. */
 static atomic_bool is_orphan;
 
+static void set_marking(bool is_marking)
+{
+    __atomic_store_n(&assay_is_recording_, is_marking, __ATOMIC_RELAXED);
+}
+
 static void set_recording(unsigned generation)
 {
     atomic_store(&recorder_generation, generation);
-    __atomic_store_n(&assay_is_recording_, generation != 0, __ATOMIC_RELAXED);
+    set_marking(generation != 0);
 }
 
 static bool is_free(pthread_mutex_t *mutex)
@@ -218,6 +223,25 @@ enum assay_status record_stop(struct error *err)
         st = stop(err);
     pthread_mutex_unlock(&recorder.control);
     return st;
+}
+
+static void mark_if_recording(bool is_marking)
+{
+    if (atomic_load(&is_orphan))
+        return;
+    pthread_mutex_lock(&recorder.control);
+    set_marking(is_marking && recorder.recording.generation);
+    pthread_mutex_unlock(&recorder.control);
+}
+
+void record_pause(void)
+{
+    mark_if_recording(false);
+}
+
+void record_resume(void)
+{
+    mark_if_recording(true);
 }
 
 void recorder_thread_ended(struct thread_buffer *buffer)

@@ -1,0 +1,77 @@
+/* tests/record/pause_test.c - stretches that a recording passes over. */
+#include "recorded.h"
+
+static void iterate(const char *inside)
+{
+    assay_iteration_begin();
+    assay_begin(inside);
+    assay_end();
+    assay_iteration_end();
+}
+
+TEST(what_is_marked_in_a_pause_is_not_in_the_run)
+{
+    struct scope_stats root;
+    struct run *run;
+
+    recorded_start(NULL);
+    for (int i = 0; i < 4; i++) {
+        iterate("seen");
+        record_pause();
+        CHECK(!assay_is_recording());
+        iterate("unseen");
+        record_group_begin("unseen", NULL);
+        record_group_end();
+        assay_bytes(1 << 20);
+        record_resume();
+    }
+    run = recorded_stop();
+    CHECK_INT(run_scope_stats(run, RUN_ROOT, RUN_ANY, &root, NULL), ASSAY_OK);
+    CHECK_INT(root.calls, 4);
+    CHECK_INT(stats_of(run, "seen").calls, 4);
+    CHECK_INT(scope_at(run, "unseen"), RUN_NONE);
+    CHECK_INT(run_health_of(run)->unbalanced_ends, 0);
+    CHECK_INT(run_memory_of(run)->peak_scope, RUN_NONE);
+    run_free(run);
+}
+
+TEST(a_span_around_a_pause_goes_on)
+{
+    struct run *run;
+
+    recorded_start(NULL);
+    assay_begin("around");
+    record_pause();
+    iterate("unseen");
+    spin_us(300);
+    record_resume();
+    assay_begin("inside");
+    assay_end();
+    assay_end();
+    run = recorded_stop();
+    CHECK(stats_of(run, "around").total_ns >= 300e3);
+    CHECK_INT(stats_of(run, "around.inside").calls, 1);
+    run_free(run);
+}
+
+TEST(resuming_starts_no_recording_and_a_start_ends_a_pause)
+{
+    struct run *run;
+
+    record_resume();
+    CHECK(!assay_is_recording());
+    record_pause();
+    recorded_start(NULL);
+    iterate("first");
+    record_pause();
+    run = recorded_stop();
+    CHECK_INT(stats_of(run, "first").calls, 1);
+    run_free(run);
+    record_resume();
+    CHECK(!assay_is_recording());
+    recorded_start(NULL);
+    iterate("second");
+    run = recorded_stop();
+    CHECK_INT(stats_of(run, "second").calls, 1);
+    run_free(run);
+}
