@@ -112,7 +112,8 @@ static const struct option options[] = {
      .kind = OPTION_INTEGER,
      .value = "N",
      .max = 1e6,
-     .help = "iterations before the measuring begins",
+     .help = "iterations before the measuring begins; more where the "
+             "photographs are of more sizes, 0: none",
      .shown_default = "1",
      FIELD(warm_up)},
     {.name = "batch",

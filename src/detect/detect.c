@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "detect/annotate.h"
+#include "detect/warm_up.h"
 #include "record/record.h"
 
 #include <string.h>
@@ -16,6 +17,8 @@ struct job {
     struct clock clock;
     struct str recording; /* the run file before it is annotated */
     struct intake intake;
+    struct warm_up warm_up;
+    uint64_t n_frames; /* to be measured */
     struct session session;
     size_t next; /* photograph of the next frame */
     struct findings findings;
@@ -69,17 +72,18 @@ static enum assay_status run_frames(struct job *job, struct error *err)
 {
     const struct detect_options *options = job->options;
     uint64_t batch = (uint64_t)options->build.n_images;
-    uint64_t n = (options->n_images + batch - 1) / batch;
     enum assay_status st = ASSAY_OK;
 
     if (batch == 1)
-        st = photo_times_init(&job->times, job->intake.n, n, err);
-    for (uint64_t i = 0; !st && i < options->n_warm_up; i++)
+        st = photo_times_init(&job->times, job->intake.n, job->n_frames, err);
+    for (uint64_t i = 0; !st && i < job->warm_up.n; i++) {
+        job->next = warm_up_photo(&job->warm_up, i);
         st = run_frame(job, false, err);
+    }
     job->next = 0;
     str_clear(&job->findings.first_drawn);
     job->findings = (struct findings){.first_drawn = job->findings.first_drawn};
-    for (uint64_t i = 0; !st && i < n; i++) {
+    for (uint64_t i = 0; !st && i < job->n_frames; i++) {
         st = run_frame(job, true, err);
         if (options->progress)
             progress_update(options->progress, (i + 1) * batch);
@@ -122,7 +126,7 @@ static enum assay_status record_frames(struct job *job, struct error *err)
 {
     const struct detect_options *options = job->options;
     struct assay_options recording = {
-        .warm_up = (unsigned)options->n_warm_up,
+        .warm_up = (unsigned)job->warm_up.n,
         .program = "pipeline",
     };
     struct error stopping = {0};
@@ -166,6 +170,16 @@ static enum assay_status name_recording(struct job *job, struct error *err)
     return check_output(path, err);
 }
 
+static enum assay_status plan_frames(struct job *job, struct error *err)
+{
+    const struct detect_options *options = job->options;
+    uint64_t batch = (uint64_t)options->build.n_images;
+
+    job->n_frames = (options->n_images + batch - 1) / batch;
+    return warm_up_plan(&job->warm_up, &job->intake, (size_t)batch,
+                        job->n_frames, options->n_warm_up, err);
+}
+
 static void fill_report(const struct job *job, struct detect_report *report)
 {
     const struct findings *findings = &job->findings;
@@ -188,6 +202,8 @@ enum assay_status detect_run(const struct detect_options *options,
     if (!st)
         st = intake_photos(options, photos, &job.intake, err);
     if (!st)
+        st = plan_frames(&job, err);
+    if (!st)
         st = record_frames(&job, err);
     if (!st)
         st = annotate_run(&(struct annotation){.options = options,
@@ -204,6 +220,7 @@ enum assay_status detect_run(const struct detect_options *options,
     fill_report(&job, report);
     session_close(&job.session);
     photo_times_release(&job.times);
+    warm_up_release(&job.warm_up);
     intake_release(&job.intake);
     str_release(&job.recording);
     return st;

@@ -26,7 +26,7 @@ struct detect_options {
     double tuning_seconds;
 
     uint64_t n_images;  /* to be measured in all, cycling */
-    uint64_t n_warm_up; /* iterations before that */
+    uint64_t n_warm_up; /* iterations before that, at least; 0: none at all */
     const char *run_path;
     const char *drawn_dir; /* where drawn photographs go; NULL: the present */
     double score;          /* what is drawn; NaN: nothing */

@@ -10,6 +10,7 @@
 void intake_release(struct intake *intake)
 {
     mem_free(intake->paths);
+    mem_free(intake->sizes);
     *intake = (struct intake){0};
 }
 
@@ -26,6 +27,7 @@ static void stretch(struct intake_sizes *sizes, bool is_first, int64_t width,
         sizes->most_height = height;
 }
 
+/* Takes the photograph in where it can be used. */
 static enum assay_status look_at(const struct detect_options *options,
                                  const char *path, struct intake *intake,
                                  struct error *err)
@@ -46,8 +48,11 @@ static enum assay_status look_at(const struct detect_options *options,
                        "%s is %dx%d pixels: resized to %" PRId64 "x%" PRId64
                        ", nothing would be left of it",
                        path, picture.width, picture.height, width, height);
-    else
+    if (!st) {
         stretch(&intake->resized, intake->n == 0, width, height);
+        intake->sizes[intake->n] = (struct intake_size){width, height};
+        intake->paths[intake->n++] = path;
+    }
     picture_release(&picture);
     return st;
 }
@@ -59,8 +64,9 @@ enum assay_status intake_photos(const struct detect_options *options,
     struct error first = {0};
 
     intake->paths = mem_array(photos->n, sizeof *intake->paths);
-    if (!intake->paths)
-        return error_nomem(err, photos->n * sizeof *intake->paths,
+    intake->sizes = mem_array(photos->n, sizeof *intake->sizes);
+    if (!intake->paths || !intake->sizes)
+        return error_nomem(err, photos->n * sizeof *intake->sizes,
                            "the list of photographs");
     for (size_t i = 0; i < photos->n; i++) {
         struct error why = {0};
@@ -68,10 +74,8 @@ enum assay_status intake_photos(const struct detect_options *options,
 
         if (st == ASSAY_NOMEM)
             return error_set(err, st, "%s", why.text);
-        if (!st) {
-            intake->paths[intake->n++] = photos->paths[i];
+        if (!st)
             continue;
-        }
         if (!intake->n_skipped++)
             first = why;
         if (photos->n > 1)

@@ -13,8 +13,14 @@ struct intake_sizes {
     int64_t most_width, most_height;
 };
 
+/* What the model resizes a photograph to. */
+struct intake_size {
+    int64_t width, height;
+};
+
 struct intake {
-    const char **paths; /* borrowed from the photographs */
+    const char **paths;        /* borrowed from the photographs */
+    struct intake_size *sizes; /* one a path */
     size_t n;
     size_t n_skipped;
     struct intake_sizes resized;

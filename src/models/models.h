@@ -9,6 +9,9 @@
 
 #include "graph/graph.h"
 
+/* Sides of a batch are padded to multiples of this. */
+enum { MODEL_SIZE_MULTIPLE = 32 };
+
 enum model_norm {
     NORM_FROZEN, /* FrozenBatchNorm2d: what the published weights use */
     NORM_BATCH   /* BatchNorm2d: what torchvision makes without weights */

@@ -40,7 +40,7 @@ static void build_transform(struct rcnn *rcnn)
     struct detection_transform_attrs attrs = {
         .min_size = rcnn->options->min_size,
         .max_size = rcnn->options->max_size,
-        .size_divisible = 32,
+        .size_divisible = MODEL_SIZE_MULTIPLE,
         .mean = {0.485f, 0.456f, 0.406f},
         .std = {0.229f, 0.224f, 0.225f},
     };

@@ -1,7 +1,9 @@
 /* What a recorded run of a detector says: torchvision's tree, torchvision's
  * count of multiply-adds, and books that balance. list_modules.py asks
  * torchvision for its modules. */
+#include "base/file.h"
 #include "detect/detect.h"
+#include "picture/picture.h"
 #include "store/store.h"
 #include "test.h"
 #include "torchvision.h"
@@ -189,6 +191,37 @@ TEST(every_module_is_in_the_run_as_called_or_with_the_one_that_does_its_work)
     check_run("faster-rcnn", false);
     check_run("mask-rcnn", true);
     check_run("mask-rcnn", false);
+}
+
+/* ---- the warm-up ------------------------------------------------------ */
+
+TEST(every_size_of_photograph_is_warmed_up_before_it_is_measured)
+{
+    const char *list = test_path("sizes.txt");
+    struct detect_options options = small_job("faster-rcnn", true);
+    struct picture wide;
+    struct output *output;
+    struct run *run;
+    FILE *file = fopen(list, "w");
+
+    CHECK(file != NULL);
+    fprintf(file, "%s\n%s\n", TEST_SOURCE_DIR "/assets/coffee.jpg",
+            test_path("wide.jpg"));
+    fclose(file);
+    CHECK_INT(picture_init(&wide, 400, 200, &err), ASSAY_OK);
+    CHECK_INT(output_open(test_path("wide.jpg"), &output, &err), ASSAY_OK);
+    CHECK_INT(picture_write_jpeg(&wide, 90, output_sink(output), &err),
+              ASSAY_OK);
+    CHECK_INT(output_commit(output, &err), ASSAY_OK);
+    picture_release(&wide);
+    for (uint64_t asked = 0; asked < 2; asked++) {
+        options.n_warm_up = asked;
+        options.n_images = 3;
+        run = record(&options, list);
+        CHECK_INT(run_health_of(run)->warm_up, asked ? 2 : 0);
+        CHECK_INT(run_iteration_count(run), 3);
+        run_free(run);
+    }
 }
 
 /* ---- arithmetic ------------------------------------------------------- */
