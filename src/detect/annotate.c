@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "engine/scope_walk.h"
 #include "run/run.h"
 #include "store/store.h"
 
@@ -61,12 +62,11 @@ static enum assay_status node_place(const struct places *places,
                                     struct error *err)
 {
     uint32_t module = place_of(places, node->scope), found = RUN_NONE;
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st =
+        run_scope_find(places->run, module, scope_walk_op_name(node),
+                       node->op->name, &found, err);
 
     *place = module;
-    if (node->name[0])
-        st = run_scope_find(places->run, module, node->name, node->op->name,
-                            &found, err);
     if (!st && found != RUN_NONE)
         *place = found;
     return st;

@@ -66,6 +66,25 @@ static void close_scope(struct scope_walk *walk)
         assay_end();
 }
 
+const char *scope_walk_op_name(const struct node *node)
+{
+    return node->name[0] ? node->name : node->op->name;
+}
+
+/* With ENGINE_LEAVES, what is in no leaf would be nobody's. */
+static bool has_span(const struct scope_walk *walk, const struct node *node)
+{
+    switch (walk->detail) {
+    case ENGINE_LEAVES:
+        return node->scope == GRAPH_NONE || walk->is_group[node->scope];
+    case ENGINE_MODULES:
+        return false;
+    case ENGINE_OPS:
+        return node->name[0];
+    }
+    return false;
+}
+
 void scope_walk_enter(struct scope_walk *walk, const struct node *node)
 {
     uint32_t chain[SCOPE_WALK_MAX];
@@ -78,13 +97,13 @@ void scope_walk_enter(struct scope_walk *walk, const struct node *node)
         close_scope(walk);
     while (walk->n_open < n)
         open_scope(walk, chain[walk->n_open]);
-    if (walk->detail == ENGINE_OPS && node->name[0])
-        assay_begin_class(node->name, node->op->name);
+    if (has_span(walk, node))
+        assay_begin_class(scope_walk_op_name(node), node->op->name);
 }
 
 void scope_walk_leave(struct scope_walk *walk, const struct node *node)
 {
-    if (walk->detail == ENGINE_OPS && node->name[0])
+    if (has_span(walk, node))
         assay_end();
 }
 

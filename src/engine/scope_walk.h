@@ -2,7 +2,8 @@
  * modules.
  *
  * Containers are groups: they are in the tree and are not measured. With
- * ENGINE_LEAVES so are all modules that hold others.
+ * ENGINE_LEAVES so are all modules that hold others; a node of theirs has a
+ * span of its own.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ENGINE_SCOPE_WALK_H
@@ -28,6 +29,9 @@ enum assay_status scope_walk_groups(const struct graph *graph,
 struct scope_walk scope_walk_start(const struct graph *graph,
                                    enum engine_detail detail,
                                    const bool *is_group);
+/* What the span of a node is called: its name, or that of its op. */
+const char *scope_walk_op_name(const struct node *node);
+
 /* Closes what the node is not inside of and opens what it is. */
 void scope_walk_enter(struct scope_walk *walk, const struct node *node);
 /* Closes the node's own span, where it has one. */

@@ -320,13 +320,14 @@ static void check_books(const struct run *run)
     rows_release(&rows);
 }
 
-static void check_balance(bool is_plain)
+static void check_balance(bool is_plain, enum engine_detail detail)
 {
     struct detect_options options = small_job("faster-rcnn", is_plain);
     uint32_t model;
     struct run *run;
 
-    options.n_images = 10;
+    options.detail = detail;
+    options.n_images = 6;
     options.n_warm_up = 1;
     run = record(&options, TEST_SOURCE_DIR "/assets/coffee.jpg");
     CHECK_STATUS(
@@ -343,6 +344,8 @@ static void check_balance(bool is_plain)
 
 TEST(stages_and_ops_add_up_to_the_iteration_and_the_model)
 {
-    check_balance(true);
-    check_balance(false);
+    for (enum engine_detail i = ENGINE_LEAVES; i <= ENGINE_OPS; i++) {
+        check_balance(true, i);
+        check_balance(false, i);
+    }
 }

@@ -133,7 +133,7 @@ TEST(modules_have_every_called_module_and_no_op)
     run_free(run);
 }
 
-TEST(leaves_have_only_modules_that_hold_no_other)
+TEST(leaves_have_modules_that_hold_no_other_and_ops_that_are_in_none)
 {
     static const struct wanted wanted[] = {
         {"model", 2},
@@ -141,9 +141,11 @@ TEST(leaves_have_only_modules_that_hold_no_other)
         {"model.blocks.0", 0},
         {"model.blocks.0.conv", 2},
         {"model.blocks.0.relu", 2},
+        {"model.blocks.0.Add", 2},
         {"model.blocks.1", 0},
         {"model.blocks.1.conv", 2},
         {"model.blocks.1.relu", 2},
+        {"model.blocks.1.Add", 2},
         {"model.head", 2},
         {"model.head.first", -1},
     };
@@ -166,8 +168,10 @@ TEST(modules_that_were_fused_away_open_nothing)
         {"model.blocks", 0},
         {"model.blocks.0", 0}, /* it holds others, fused or not */
         {"model.blocks.0.conv", 2},
+        {"model.blocks.0.Add", 2},
         {"model.blocks.1", 0},
         {"model.blocks.1.conv", 2},
+        {"model.blocks.1.Add", 2},
         {"model.head", 2},
         {"model.blocks.0.relu", -1},
     };
