@@ -107,6 +107,14 @@ def watch(model, kept):
         kept["proposals"] = torch.cat(output[0])
         kept["proposal_counts"] = torch.tensor([len(p) for p in output[0]])
 
+    filter_proposals = model.rpn.filter_proposals
+
+    def keep_scores(*arguments):
+        boxes, scores = filter_proposals(*arguments)
+        kept["proposal_scores"] = torch.cat(scores)
+        return boxes, scores
+
+    model.rpn.filter_proposals = keep_scores
     model.backbone.register_forward_hook(keep_features)
     model.rpn.head.register_forward_hook(keep_head)
     model.rpn.register_forward_hook(keep_proposals)

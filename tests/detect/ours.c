@@ -34,6 +34,8 @@ static void keep_values(struct ours *ours)
             keep(ours, ours->deltas, node->inputs + RPN_DECODE_DELTAS,
                  OURS_LEVELS);
         if (node->op == &op_rpn_nms)
+            keep(ours, ours->candidates, node->inputs, RPN_NMS_COUNTS + 1);
+        if (node->op == &op_rpn_nms)
             keep(ours, ours->proposals, node->outputs, RPN_NMS_OUTPUTS);
     }
 }

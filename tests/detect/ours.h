@@ -28,6 +28,7 @@ struct ours {
     struct tensor outputs[4 + OURS_MAX_IMAGES];
     uint32_t features[OURS_LEVELS];
     uint32_t objectness[OURS_LEVELS], deltas[OURS_LEVELS];
+    uint32_t candidates[RPN_NMS_COUNTS + 1]; /* what proposals are chosen of */
     uint32_t proposals[RPN_NMS_OUTPUTS];
 };
 
