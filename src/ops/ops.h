@@ -11,13 +11,18 @@
 #include "graph/graph.h"
 
 #define OP_LIST(X)                                                             \
+    X(op_adaptive_avg_pool2d)                                                  \
     X(op_add)                                                                  \
     X(op_anchor_grid)                                                          \
+    X(op_avg_pool2d)                                                           \
     X(op_batch_norm)                                                           \
     X(op_box_detections)                                                       \
+    X(op_clip)                                                                 \
+    X(op_concat)                                                               \
     X(op_conv2d)                                                               \
     X(op_conv_transpose2d)                                                     \
     X(op_detection_transform)                                                  \
+    X(op_dropout)                                                              \
     X(op_flatten)                                                              \
     X(op_linear)                                                               \
     X(op_mask_select)                                                          \
@@ -29,7 +34,9 @@
     X(op_roi_align)                                                            \
     X(op_rpn_decode)                                                           \
     X(op_rpn_nms)                                                              \
-    X(op_rpn_top_k)
+    X(op_rpn_top_k)                                                            \
+    X(op_sigmoid)                                                              \
+    X(op_softmax)
 
 #define OP_DECLARE(symbol) extern const struct op_class symbol;
 OP_LIST(OP_DECLARE)

@@ -1,0 +1,121 @@
+/* ops/avg_pool2d.c - see avg_pool2d.h. */
+#include "ops/avg_pool2d.h"
+
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+#include <assert.h>
+
+const struct avg_pool2d_attrs *avg_pool2d_attrs(const struct node *node)
+{
+    assert(node->op == &op_avg_pool2d);
+    return node->attrs;
+}
+
+static enum assay_status infer(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
+    enum assay_status st = rule_rank(inputs, 0, 4, err);
+    struct shape y = inputs[0]->shape;
+
+    if (st)
+        return st;
+    for (int i = 0; i < 2; i++) {
+        y.dims[2 + i] =
+            rule_windows(y.dims[2 + i], attrs->kernel[i], attrs->stride[i], 1,
+                         attrs->before[i], attrs->after[i], attrs->ceil);
+        if (y.dims[2 + i] <= 0)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "a window of %lld does not fit into %lld",
+                             (long long)attrs->kernel[i],
+                             (long long)inputs[0]->shape.dims[2 + i]);
+    }
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
+/* Part of a window along one side: from `first` to before `end`, and how much
+ * of the window is divided by. */
+struct reach {
+    int64_t first, end, counted;
+};
+
+static struct reach reach_of(const struct avg_pool2d_attrs *attrs, int side,
+                             int64_t size, int64_t window)
+{
+    int64_t from = window * attrs->stride[side] - attrs->before[side];
+    int64_t to = from + attrs->kernel[side];
+    int64_t padded = size + attrs->after[side];
+    struct reach reach = {.first = from < 0 ? 0 : from,
+                          .end = to > size ? size : to};
+
+    /* What ceil adds behind the padding is never counted, as in PyTorch. */
+    if (attrs->counts_padding)
+        reach.counted = (to > padded ? padded : to) - from;
+    else
+        reach.counted = reach.end - reach.first;
+    return reach;
+}
+
+static float window_mean(const float *plane, int64_t width,
+                         const struct reach *rows, const struct reach *cols)
+{
+    float sum = 0;
+
+    for (int64_t i = rows->first; i < rows->end; i++) {
+        for (int64_t j = cols->first; j < cols->end; j++)
+            sum += plane[i * width + j];
+    }
+    return sum / (float)(rows->counted * cols->counted);
+}
+
+static enum assay_status forward(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
+    const struct shape *x = &inputs[0]->shape, *y = &outputs[0].shape;
+    const float *plane = tensor_f32(inputs[0]);
+    float *to = tensor_f32(&outputs[0]);
+
+    (void)context, (void)err;
+    for (int64_t c = 0; c < x->dims[0] * x->dims[1]; c++) {
+        for (int64_t i = 0; i < y->dims[2]; i++) {
+            struct reach rows = reach_of(attrs, 0, x->dims[2], i);
+
+            for (int64_t j = 0; j < y->dims[3]; j++) {
+                struct reach cols = reach_of(attrs, 1, x->dims[3], j);
+
+                *to++ = window_mean(plane, x->dims[3], &rows, &cols);
+            }
+        }
+        plane += x->dims[2] * x->dims[3];
+    }
+    return ASSAY_OK;
+}
+
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
+
+    (void)inputs;
+    cost->flops += tensor_elements(&outputs[0]) *
+                   (uint64_t)(attrs->kernel[0] * attrs->kernel[1]);
+}
+
+const struct op_class op_avg_pool2d = {
+    .name = "AvgPool2d",
+    .attrs_bytes = sizeof(struct avg_pool2d_attrs),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = infer,
+    .forward = forward,
+    .cost = count_cost,
+};

@@ -1,0 +1,34 @@
+/* ops/dropout.c - what drops values while a model is trained and lets them all
+ * pass when it is used, which is the only thing done here. */
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+static enum assay_status infer(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err)
+{
+    (void)node, (void)err;
+    rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
+    return ASSAY_OK;
+}
+
+static enum assay_status forward(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    (void)context, (void)node, (void)err;
+    outputs[0] = tensor_share(inputs[0]);
+    return ASSAY_OK;
+}
+
+const struct op_class op_dropout = {
+    .name = "Dropout",
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = infer,
+    .forward = forward,
+    .is_view = true,
+};
