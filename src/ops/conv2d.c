@@ -92,6 +92,15 @@ static float window_sum(const struct conv2d_attrs *attrs, const struct shape *x,
     return sum;
 }
 
+static float rectify(const struct conv2d_attrs *attrs, float value)
+{
+    if (!attrs->has_relu)
+        return value;
+    if (attrs->relu_limit > 0 && value > attrs->relu_limit)
+        return attrs->relu_limit;
+    return value < 0 ? 0 : value;
+}
+
 static void convolve_channel(const struct node *node,
                              const struct tensor *const *inputs,
                              const struct tensor *y, int64_t n, int64_t o)
@@ -118,7 +127,7 @@ static void convolve_channel(const struct node *node,
                 sum += tensor_f32(inputs[CONV2D_BIAS])[o];
             if (inputs[CONV2D_RESIDUAL])
                 sum += tensor_f32(inputs[CONV2D_RESIDUAL])[at];
-            tensor_f32(y)[at] = attrs->has_relu && sum < 0 ? 0 : sum;
+            tensor_f32(y)[at] = rectify(attrs, sum);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* ops/conv2d.h - two-dimensional convolution, with what may be fused into it.
  *
  * Inputs: x [n,c,h,w], weight [o,c/groups,kh,kw], bias [o] or left out,
- * residual (added before the ReLU) or left out.
+ * residual (added before the ReLU) or left out. A ReLU6 is a ReLU with a limit.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_CONV2D_H
@@ -22,7 +22,8 @@ struct conv2d_attrs {
     int64_t dilation[2];         /* 1: dense */
     int64_t before[2], after[2]; /* zeros around: top and left, the others */
     int64_t groups;
-    bool has_relu; /* fused: applied last */
+    bool has_relu;    /* fused: applied last */
+    float relu_limit; /* of the ReLU: what it cuts at; 0: nowhere */
 };
 
 /* Stride and dilation 1, no padding, one group. */

@@ -8,10 +8,13 @@
 
 #include "base/str.h"
 #include "ops/batch_norm.h"
+#include "ops/clip.h"
 #include "ops/conv2d.h"
 #include "ops/conv_transpose2d.h"
 #include "ops/linear.h"
 #include "ops/ops.h"
+
+#include <math.h>
 
 static bool lies_in(const struct graph *graph, uint32_t scope, uint32_t outer)
 {
@@ -94,6 +97,42 @@ static enum assay_status fuse_relu(struct graph *graph, size_t at,
         return become(graph, at, maker, err);
     }
     return ASSAY_OK;
+}
+
+/* A ReLU6 and the like: a clip that begins at 0. */
+static enum assay_status fuse_clip(struct graph *graph, size_t at,
+                                   struct error *err)
+{
+    const struct node *node = graph_node(graph, at);
+    const struct clip_attrs *clip = clip_attrs(node);
+    uint32_t maker = sole_maker(graph, node->inputs[0], &op_conv2d);
+    struct conv2d_attrs *conv;
+
+    if (clip->low != 0 || !(clip->high > 0) || maker == GRAPH_NONE)
+        return ASSAY_OK;
+    conv = graph_node(graph, maker)->attrs;
+    if (conv->has_relu)
+        return ASSAY_OK;
+    conv->has_relu = true;
+    conv->relu_limit = isinf(clip->high) ? 0 : clip->high;
+    return become(graph, at, maker, err);
+}
+
+/* Its readers read what it would have let pass. */
+static enum assay_status drop_dropout(struct graph *graph, size_t at,
+                                      struct error *err)
+{
+    const struct node *node = graph_node(graph, at);
+    uint32_t x = node->inputs[0];
+    const struct value *made = graph_value(graph, x);
+    enum assay_status st = ASSAY_OK;
+
+    if (made->kind != VALUE_COMPUTED)
+        return ASSAY_OK;
+    st = note_scope(graph, made->producer, node->scope, err);
+    graph_replace_uses(graph, node->outputs[0], x);
+    graph_node_edit(graph, at)->n_inputs = 0;
+    return st;
 }
 
 /* Whether more may come behind the convolution's own sum. */
@@ -277,6 +316,10 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
             st = fuse_add(graph, i, err);
         else if (op == &op_relu)
             st = fuse_relu(graph, i, err);
+        else if (op == &op_clip)
+            st = fuse_clip(graph, i, err);
+        else if (op == &op_dropout)
+            st = drop_dropout(graph, i, err);
     }
     graph_sweep(graph);
     release_unread(graph);

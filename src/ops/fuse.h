@@ -2,7 +2,9 @@
  *
  * - a BatchNorm behind a Conv2d goes into its weight and bias;
  * - an Add goes into a Conv2d that feeds it, as its residual;
- * - a ReLU goes into the Conv2d, Linear or ConvTranspose2d before it;
+ * - a ReLU goes into the Conv2d, Linear or ConvTranspose2d before it, a Clip
+ *   that begins at 0 into a Conv2d;
+ * - a Dropout goes;
  *
  * each only where nobody else reads what lies between. A fused node keeps the
  * scope and name of its convolution and lists the modules that it stands for

@@ -2,7 +2,11 @@
 #include "op_case.h"
 
 #include "base/random.h"
+#include "ops/adaptive_avg_pool2d.h"
+#include "ops/avg_pool2d.h"
 #include "ops/batch_norm.h"
+#include "ops/clip.h"
+#include "ops/concat.h"
 #include "ops/conv2d.h"
 #include "ops/conv_transpose2d.h"
 #include "ops/linear.h"
@@ -20,7 +24,8 @@ static bool set_flag(struct op_case *out, const char *word)
         bool *flag;
     } flags[] = {{"relu", &out->relu},       {"residual", &out->residual},
                  {"nobias", &out->nobias},   {"ceil", &out->ceil},
-                 {"blocked", &out->blocked}, {"large", &out->large}};
+                 {"blocked", &out->blocked}, {"large", &out->large},
+                 {"relu6", &out->relu6},     {"counted", &out->counted}};
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (strcmp(flags[i].name, word) == 0)
@@ -142,7 +147,8 @@ static enum assay_status add_conv2d(struct builder *b, const struct op_case *c,
                                  .before = {c->p, c->p},
                                  .after = {c->p, c->p},
                                  .groups = c->g,
-                                 .has_relu = c->relu};
+                                 .has_relu = c->relu || c->relu6,
+                                 .relu_limit = c->relu6 ? 1 : 0};
     uint32_t inputs[CONV2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     struct shape channels = shape_of(1, c->o);
     enum assay_status st =
@@ -209,6 +215,63 @@ static enum assay_status add_max_pool2d(struct builder *b,
     return append(b, &op_max_pool2d, &attrs, &x, 1, y);
 }
 
+static enum assay_status add_avg_pool2d(struct builder *b,
+                                        const struct op_case *c, uint32_t x,
+                                        struct tensor *second, uint32_t *y)
+{
+    struct avg_pool2d_attrs attrs = {.kernel = {c->k, c->k},
+                                     .stride = {c->s, c->s},
+                                     .before = {c->p, c->p},
+                                     .after = {c->p, c->p},
+                                     .ceil = c->ceil,
+                                     .counts_padding = c->counted};
+
+    (void)second;
+    return append(b, &op_avg_pool2d, &attrs, &x, 1, y);
+}
+
+static enum assay_status add_adaptive(struct builder *b,
+                                      const struct op_case *c, uint32_t x,
+                                      struct tensor *second, uint32_t *y)
+{
+    struct adaptive_avg_pool2d_attrs attrs = {.size = {c->o, c->k}};
+
+    (void)second;
+    return append(b, &op_adaptive_avg_pool2d, &attrs, &x, 1, y);
+}
+
+static enum assay_status add_concat(struct builder *b, const struct op_case *c,
+                                    uint32_t x, struct tensor *second,
+                                    uint32_t *y)
+{
+    struct shape other = shape_of(4, c->n, c->o, c->h, c->w);
+    struct concat_attrs attrs = {.axis = 1};
+    uint32_t inputs[] = {x, GRAPH_NONE, x};
+    enum assay_status st = input(b, "other", &other, second, &inputs[1]);
+
+    return st ? st : append(b, &op_concat, &attrs, inputs, 3, y);
+}
+
+/* Dropout in between: it has to hand on what it got. */
+static enum assay_status add_clip(struct builder *b, const struct op_case *c,
+                                  uint32_t x, struct tensor *second,
+                                  uint32_t *y)
+{
+    struct clip_attrs attrs = {.low = c->k == 1 ? 0 : 0.25f, .high = 0.5f};
+    enum assay_status st = append(b, &op_dropout, NULL, &x, 1, &x);
+
+    (void)second;
+    return st ? st : append(b, &op_clip, &attrs, &x, 1, y);
+}
+
+static enum assay_status add_sigmoid(struct builder *b, const struct op_case *c,
+                                     uint32_t x, struct tensor *second,
+                                     uint32_t *y)
+{
+    (void)c, (void)second;
+    return append(b, &op_sigmoid, NULL, &x, 1, y);
+}
+
 static enum assay_status add_relu(struct builder *b, const struct op_case *c,
                                   uint32_t x, struct tensor *second,
                                   uint32_t *y)
@@ -266,6 +329,11 @@ static const struct {
     {"conv_transpose2d", add_transposed},
     {"linear", add_linear},
     {"max_pool2d", add_max_pool2d},
+    {"avg_pool2d", add_avg_pool2d},
+    {"adaptive_avg_pool2d", add_adaptive},
+    {"concat", add_concat},
+    {"clip", add_clip},
+    {"sigmoid", add_sigmoid},
     {"relu", add_relu},
     {"add", add_add},
     {"batch_norm", add_batch_norm},

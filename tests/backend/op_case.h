@@ -14,9 +14,12 @@
 /* Defaults: n=1 c=1 h=1 w=1 o=1 k=1 s=1 p=0 d=1 g=1. */
 struct op_case {
     char op[32];
-    int64_t n, c, h, w, o; /* o: output channels; of resize: the height */
+    int64_t n, c, h, w, o; /* o: output channels; of resize: the height;
+                              of concat: channels of the other one */
     int64_t k, s, p, d, g; /* kernel, stride, padding, dilation, groups */
     bool relu, residual, nobias, ceil;
+    bool relu6;   /* a ReLU with a limit; 1 here, values are small */
+    bool counted; /* of average pooling: padding is divided by too */
     bool blocked; /* x comes out of another convolution */
     bool large;   /* too much for the portable kernels: compared with the
                      direct ones of the backend */

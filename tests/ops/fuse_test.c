@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "ops/clip.h"
 #include "ops/residual_block.h"
 
 #include <math.h>
@@ -118,6 +119,58 @@ TEST(a_value_that_others_read_is_left_alone)
     CHECK(lateral->inputs[CONV2D_RESIDUAL] == GRAPH_NONE);
     CHECK(has_op(net.graph, &op_relu));
     CHECK(has_op(net.graph, &op_add));
+    network_free(&net);
+}
+
+/* A convolution, a clip and a dropout, whose result is read twice. */
+static struct network clipped_network(float low, float high)
+{
+    struct clip_attrs clip = {.low = low, .high = high};
+    struct network net = network_new();
+    uint32_t scope, x;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &x, &err), ASSAY_OK);
+    scope = network_scope(&net, GRAPH_NONE, "act", "ReLU6");
+    x = network_conv(&net, GRAPH_NONE, "conv", x, 3, 3, 3);
+    x = network_add(&net, &op_clip, &clip, scope, &x, 1);
+    scope = network_scope(&net, GRAPH_NONE, "drop", "Dropout");
+    x = network_add(&net, &op_dropout, NULL, scope, &x, 1);
+    CHECK_INT(graph_output(net.graph, "y", x, &err), ASSAY_OK);
+    CHECK_INT(graph_output(net.graph, "y again", x, &err), ASSAY_OK);
+    return net;
+}
+
+TEST(a_relu6_goes_into_its_convolution_and_a_dropout_away)
+{
+    struct network plain = clipped_network(0, 0.5f);
+    struct network fused = clipped_network(0, 0.5f);
+    struct tensor want[n_outputs], got[n_outputs];
+
+    run(&plain, want);
+    CHECK_STATUS(fuse_graph(fused.graph, fused.pool, &err), ASSAY_OK, &err);
+    CHECK_STATUS(graph_check(fused.graph, &err), ASSAY_OK, &err);
+    CHECK_INT(graph_node_count(fused.graph), 1);
+    check_stands_for(fused.graph, "conv",
+                     (const char *const[]){"act", "drop", NULL});
+    run(&fused, got);
+    for (int i = 0; i < n_outputs; i++) {
+        check_near(&got[i], &want[i]);
+        tensor_release(&got[i]);
+        tensor_release(&want[i]);
+    }
+    network_free(&plain);
+    network_free(&fused);
+}
+
+TEST(a_clip_that_does_not_begin_at_zero_stays)
+{
+    struct network net = clipped_network(-1, 1);
+
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    CHECK(has_op(net.graph, &op_clip));
+    CHECK(!has_op(net.graph, &op_dropout));
     network_free(&net);
 }
 

@@ -21,6 +21,12 @@ static const struct {
     {&op_conv_transpose2d, forward_conv_transpose2d, CONV_TRANSPOSE2D_WEIGHT},
     {&op_linear, forward_linear, LINEAR_WEIGHT},
     {&op_max_pool2d, forward_max_pool2d, 0},
+    {&op_avg_pool2d, forward_avg_pool2d, 0},
+    {&op_adaptive_avg_pool2d, forward_adaptive_avg_pool2d, 0},
+    {&op_concat, forward_concat, 0},
+    {&op_dropout, forward_dropout, 0},
+    {&op_clip, forward_clip, 0},
+    {&op_sigmoid, forward_sigmoid, 0},
     {&op_relu, forward_relu, 0},
     {&op_add, forward_add, 0},
     {&op_batch_norm, forward_batch_norm, 0},
@@ -161,7 +167,8 @@ static enum assay_status forward(struct backend *backend,
         return st;
     job.y = outputs[0].shape;
     if (tensor_elements(&outputs[0]) == 0)
-        return tensor_new(context->pool, DTYPE_F32, &job.y, outputs, err);
+        return tensor_new(context->pool, outputs[0].dtype, &job.y, outputs,
+                          err);
     set_threads(dn);
     return kernels[find_kernel(node)].forward(dn, &job, inputs, outputs, err);
 }

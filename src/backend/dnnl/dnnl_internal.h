@@ -145,6 +145,7 @@ struct job {
     dnnl_memory_desc_t weight_desc; /* of the data as the graph holds it */
     struct shape y;
     bool has_relu;
+    float relu_limit;       /* 0: none */
     bool may_take_residual; /* its memory may become the output's */
 };
 
@@ -177,8 +178,15 @@ typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
                                          struct tensor *y, struct error *err);
 
 onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
-    forward_max_pool2d, forward_relu, forward_add, forward_batch_norm,
-    forward_resize_nearest, forward_roi_align;
+    forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
+    forward_relu, forward_clip, forward_sigmoid, forward_add,
+    forward_batch_norm, forward_resize_nearest, forward_roi_align,
+    forward_concat, forward_dropout;
+
+/* ---- passing.c: the op's own kernel -------------------------------------- */
+
+/* On dense copies of the inputs; y has its type already. */
+onednn_forward own_kernel;
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 

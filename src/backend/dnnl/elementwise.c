@@ -1,13 +1,15 @@
-/* backend/dnnl/elementwise.c - ReLU, Add, BatchNorm and ResizeNearest, on the
- * layouts that convolutions leave.
+/* backend/dnnl/elementwise.c - ReLU, Clip, Sigmoid, Add, BatchNorm and
+ * ResizeNearest, on the layouts that convolutions leave.
  *
  * Written here because they only move memory: they work in place where the
  * input is not needed afterwards. Padding behind the last channel stays 0. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/batch_norm.h"
+#include "ops/clip.h"
 #include "ops/resize_nearest.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Below this a second thread costs more than it saves. */
@@ -37,23 +39,70 @@ static size_t held_elements(const struct tensor *tensor)
     return dnnl_memory_desc_get_size(&desc) / sizeof(float);
 }
 
-enum assay_status forward_relu(struct onednn *dn, struct job *job,
-                               const struct tensor *const *inputs,
-                               struct tensor *y, struct error *err)
+static enum assay_status clip(struct onednn *dn, const struct job *job,
+                              float low, float high, struct tensor *y,
+                              struct error *err)
 {
     enum assay_status st = reuse_or_make(dn, job, job->x, 0, y, err);
     size_t n = held_elements(job->x);
     const float *from = tensor_f32(job->x);
     float *to;
 
-    (void)inputs;
     if (st)
         return st;
     to = tensor_f32(y);
 #pragma omp parallel for if (n > parallel_elements)
-    for (size_t i = 0; i < n; i++)
-        to[i] = from[i] < 0 ? 0 : from[i];
+    for (size_t i = 0; i < n; i++) {
+        float value = from[i] < low ? low : from[i];
+
+        to[i] = value > high ? high : value;
+    }
     return ASSAY_OK;
+}
+
+enum assay_status forward_relu(struct onednn *dn, struct job *job,
+                               const struct tensor *const *inputs,
+                               struct tensor *y, struct error *err)
+{
+    (void)inputs;
+    return clip(dn, job, 0, INFINITY, y, err);
+}
+
+enum assay_status forward_clip(struct onednn *dn, struct job *job,
+                               const struct tensor *const *inputs,
+                               struct tensor *y, struct error *err)
+{
+    const struct clip_attrs *attrs = clip_attrs(job->node);
+
+    /* The padding would not stay 0. */
+    if (job->x->layout && (attrs->low > 0 || attrs->high < 0))
+        return own_kernel(dn, job, inputs, y, err);
+    return clip(dn, job, attrs->low, attrs->high, y, err);
+}
+
+enum assay_status forward_sigmoid(struct onednn *dn, struct job *job,
+                                  const struct tensor *const *inputs,
+                                  struct tensor *y, struct error *err)
+{
+    struct kernel *kernel = kernel_find(dn, job);
+    dnnl_memory_desc_t desc = desc_of(job->x);
+    dnnl_eltwise_desc_t description;
+    enum assay_status st = ASSAY_OK;
+
+    if (job->x->shape.rank == 0)
+        return own_kernel(dn, job, inputs, y, err);
+    if (!kernel) {
+        st = onednn_status(
+            dnnl_eltwise_forward_desc_init(&description, dnnl_forward_inference,
+                                           dnnl_eltwise_logistic, &desc, 0, 0),
+            "describe a sigmoid", err);
+        if (!st)
+            st = kernel_make(dn, job, &description, NULL, &kernel, err);
+        if (st)
+            return st;
+        kernel_keep(dn, job->at, kernel);
+    }
+    return kernel_run(dn, job, kernel, y, err);
 }
 
 static void add(const float *a, const float *b, float *to, size_t n)

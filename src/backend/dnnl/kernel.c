@@ -61,7 +61,10 @@ static dnnl_status_t append_operations(const struct job *job,
         return status;
     if (job->residual)
         status = dnnl_post_ops_append_sum(operations, 1);
-    if (!status && job->has_relu)
+    if (!status && job->has_relu && job->relu_limit > 0)
+        status = dnnl_post_ops_append_eltwise(operations, 1, dnnl_eltwise_clip,
+                                              0, job->relu_limit);
+    else if (!status && job->has_relu)
         status = dnnl_post_ops_append_eltwise(operations, 1, dnnl_eltwise_relu,
                                               0, 0);
     if (!status)

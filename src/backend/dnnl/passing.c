@@ -1,0 +1,138 @@
+/* backend/dnnl/passing.c - Concat and Dropout, which pass values on as they
+ * are, and the ops' own kernels on maps in a layout of oneDNN's. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "ops/concat.h"
+
+#include <string.h>
+
+enum { max_inputs = 64 };
+
+/* Copies, or shares, of the inputs in one description for each: what `desc`
+ * is for the first dimension sizes is decided by the tag. */
+static enum assay_status convert_all(struct onednn *dn, const struct job *job,
+                                     const struct tensor *const *inputs,
+                                     dnnl_format_tag_t tag, struct tensor *own,
+                                     const struct tensor **list,
+                                     struct error *err)
+{
+    for (size_t i = 0; i < job->node->n_inputs; i++) {
+        const struct shape *shape = &inputs[i]->shape;
+        dnnl_memory_desc_t desc = desc_dense(shape);
+        enum assay_status st = ASSAY_OK;
+
+        if (tag != dnnl_format_tag_undef)
+            st = onednn_status(dnnl_memory_desc_init_by_tag(
+                                   &desc, shape->rank,
+                                   dims_of(shape->dims, shape->rank).of,
+                                   dnnl_f32, tag),
+                               "describe an input", err);
+        /* Only float32 has layouts; the rest is dense already. */
+        if (!st && (inputs[i]->layout || tag != dnnl_format_tag_undef))
+            st = layout_convert(dn, job->context->pool, inputs[i], &desc,
+                                &own[i], err);
+        else if (!st)
+            own[i] = tensor_share(inputs[i]);
+        if (st)
+            return st;
+        list[i] = &own[i];
+    }
+    return ASSAY_OK;
+}
+
+static void release_all(struct tensor *own, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tensor_release(&own[i]);
+}
+
+enum assay_status own_kernel(struct onednn *dn, struct job *job,
+                             const struct tensor *const *inputs,
+                             struct tensor *y, struct error *err)
+{
+    const struct node *node = job->node;
+    struct tensor own[max_inputs] = {{0}};
+    const struct tensor *list[max_inputs];
+    enum assay_status st;
+
+    st = convert_all(dn, job, inputs, dnnl_format_tag_undef, own, list, err);
+    if (!st)
+        st = tensor_new(job->context->pool, y->dtype, &job->y, y, err);
+    if (!st)
+        st = node->op->forward(job->context, node, list, y, err);
+    release_all(own, node->n_inputs);
+    return st;
+}
+
+/* The layout that all maps can be put behind one another in, channel block by
+ * channel block: that of the first blocked one, where no block is shared. */
+static bool find_blocks(const struct node *node,
+                        const struct tensor *const *inputs,
+                        struct channel_blocks *blocks)
+{
+    const struct tensor *first = NULL;
+
+    for (size_t i = 0; !first && i < node->n_inputs; i++) {
+        if (inputs[i]->layout)
+            first = inputs[i];
+    }
+    if (!first || first->shape.rank != 4 || concat_axis(node, 4) != 1 ||
+        !layout_blocks(first, blocks) || blocks->tag == dnnl_nhwc)
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs[i]->shape.dims[1] % blocks->block)
+            return false;
+    }
+    return true;
+}
+
+static void put_behind(const struct node *node,
+                       const struct tensor *const *list, struct tensor *y)
+{
+    size_t images = (size_t)y->shape.dims[0];
+    size_t stride = images ? tensor_bytes(y) / images : 0, at = 0;
+
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        size_t bytes = images ? tensor_bytes(list[i]) / images : 0;
+
+        for (size_t k = 0; k < images; k++)
+            memcpy((char *)tensor_data(y) + k * stride + at,
+                   (const char *)tensor_data(list[i]) + k * bytes, bytes);
+        at += bytes;
+    }
+}
+
+enum assay_status forward_concat(struct onednn *dn, struct job *job,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *y, struct error *err)
+{
+    struct tensor own[max_inputs] = {{0}};
+    const struct tensor *list[max_inputs];
+    struct channel_blocks blocks;
+    dnnl_memory_desc_t desc;
+    enum assay_status st;
+
+    if (!find_blocks(job->node, inputs, &blocks))
+        return own_kernel(dn, job, inputs, y, err);
+    st = convert_all(dn, job, inputs, blocks.tag, own, list, err);
+    if (!st)
+        st = onednn_status(
+            dnnl_memory_desc_init_by_tag(&desc, 4, dims_of(job->y.dims, 4).of,
+                                         dnnl_f32, blocks.tag),
+            "describe what is put together", err);
+    if (!st)
+        st = layout_tensor(dn, job->context->pool, &desc, &job->y, y, err);
+    if (!st)
+        put_behind(job->node, list, y);
+    release_all(own, job->node->n_inputs);
+    return st;
+}
+
+enum assay_status forward_dropout(struct onednn *dn, struct job *job,
+                                  const struct tensor *const *inputs,
+                                  struct tensor *y, struct error *err)
+{
+    (void)dn, (void)inputs, (void)err;
+    *y = tensor_share(job->x);
+    return ASSAY_OK;
+}
