@@ -99,6 +99,52 @@ enum assay_status run_counter_restore(struct run *run, struct counter *counter,
     return ASSAY_OK;
 }
 
+static enum assay_status counter_merge(struct run *into,
+                                       const struct counter *from,
+                                       int64_t shift_ns, struct error *err)
+{
+    enum assay_status st;
+    uint32_t id;
+
+    st = run_counter_add(into, from->name, from->unit, &id, err);
+    for (size_t i = 0; !st && i < from->n_points; i++)
+        st = run_counter_count(into, id, from->points[i].time_ns + shift_ns,
+                               from->points[i].value, err);
+    return st;
+}
+
+static void counter_empty(struct run *run, const char *name)
+{
+    for (size_t i = 0; i < run->n_counters; i++) {
+        struct counter *counter = &run->counters[i];
+
+        if (strcmp(counter->name, name) == 0)
+            *counter =
+                (struct counter){.name = counter->name,
+                                 .unit = counter->unit,
+                                 .points = counter->points,
+                                 .points_capacity = counter->points_capacity,
+                                 .stride = 1};
+    }
+}
+
+/* Points go behind those that are there; but the live bytes are of a single
+ * iteration, that of the higher peak. */
+enum assay_status counters_merge(struct run *into, const struct run *from,
+                                 int64_t shift_ns, struct error *err)
+{
+    bool is_higher = from->memory.peak_bytes > into->memory.peak_bytes;
+    enum assay_status st = ASSAY_OK;
+
+    if (is_higher)
+        counter_empty(into, RUN_LIVE_BYTES);
+    for (size_t i = 0; !st && i < from->n_counters; i++) {
+        if (is_higher || strcmp(from->counters[i].name, RUN_LIVE_BYTES) != 0)
+            st = counter_merge(into, &from->counters[i], shift_ns, err);
+    }
+    return st;
+}
+
 size_t run_counters(const struct run *run)
 {
     return run->n_counters;

@@ -50,3 +50,23 @@ const struct ledger_row *run_ledger(const struct run *run, size_t i)
 {
     return &run->ledger[i];
 }
+
+/* The owners at the higher peak are those of the joined run. */
+enum assay_status ledger_merge(struct run *into, const struct run *from,
+                               const struct translation *translation,
+                               struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (from->memory.peak_bytes <= into->memory.peak_bytes)
+        return ASSAY_OK;
+    into->n_ledger = 0;
+    for (size_t i = 0; !st && i < from->n_ledger; i++) {
+        struct ledger_row row = from->ledger[i];
+
+        if (row.scope != RUN_NONE)
+            row.scope = translation->scopes[row.scope];
+        st = run_ledger_add(into, &row, err);
+    }
+    return st;
+}

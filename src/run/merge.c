@@ -11,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The iterations that a run remembers anywhere, in order. */
-struct numbering {
-    uint32_t *iterations;
-    size_t n, capacity;
-    uint32_t stride; /* the largest of all cells: what they have in common */
-};
-
 static int compare_numbers(const void *left, const void *right)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -75,6 +68,10 @@ static enum assay_status number_run(struct numbering *numbering,
             run->cells[i].stride > numbering->stride)
             numbering->stride = run->cells[i].stride;
     }
+    for (size_t i = 0; i < run->n_series; i++) {
+        if (run->series[i].stride > numbering->stride)
+            numbering->stride = run->series[i].stride;
+    }
     for (size_t i = 0; i < run->n_cells; i++) {
         if (!run->cells[i].is_outside && number_cell(numbering, &run->cells[i]))
             return ASSAY_NOMEM;
@@ -92,9 +89,8 @@ static enum assay_status number_run(struct numbering *numbering,
     return ASSAY_OK;
 }
 
-/* The new number, or RUN_NONE where the iteration is not remembered. */
-static uint32_t renumber(const struct numbering *numbering, uint32_t first,
-                         uint32_t iteration)
+uint32_t numbering_find(const struct numbering *numbering, uint32_t first,
+                        uint32_t iteration)
 {
     const uint32_t *found = NULL;
 
@@ -103,14 +99,6 @@ static uint32_t renumber(const struct numbering *numbering, uint32_t first,
                         sizeof iteration, compare_numbers);
     return found ? first + (uint32_t)(found - numbering->iterations) : RUN_NONE;
 }
-
-/* Where the names of one run are found in the other. */
-struct translation {
-    uint32_t *scopes, *phases, *threads;
-    struct numbering numbering;
-    uint32_t first; /* number of its first iteration */
-    int64_t shift_ns;
-};
 
 static void translation_release(struct translation *translation)
 {
@@ -179,8 +167,8 @@ static enum assay_status merge_points(struct cell *cell,
         if (from->is_outside)
             point.iteration += base;
         else
-            point.iteration = renumber(&translation->numbering,
-                                       translation->first, point.iteration);
+            point.iteration = numbering_find(
+                &translation->numbering, translation->first, point.iteration);
         if (point.iteration != RUN_NONE && cell_add_point(cell, &point))
             return ASSAY_NOMEM;
     }
@@ -224,8 +212,8 @@ static enum assay_status merge_kept(struct run *into, const struct run *from,
     for (size_t i = 0; !st && i < from->n_iterations_kept; i++) {
         struct iteration iteration = from->iterations[i];
 
-        iteration.index = renumber(&translation->numbering, translation->first,
-                                   iteration.index);
+        iteration.index = numbering_find(&translation->numbering,
+                                         translation->first, iteration.index);
         iteration.thread = translation->threads[iteration.thread];
         iteration.start_ns += translation->shift_ns;
         st = iteration_keep(into, &iteration, err);
@@ -236,30 +224,10 @@ static enum assay_status merge_kept(struct run *into, const struct run *from,
         sample.scope = translation->scopes[sample.scope];
         sample.phase = translation->phases[sample.phase];
         sample.thread = translation->threads[sample.thread];
-        sample.iteration = renumber(&translation->numbering, translation->first,
-                                    sample.iteration);
+        sample.iteration = numbering_find(&translation->numbering,
+                                          translation->first, sample.iteration);
         sample.start_ns += translation->shift_ns;
         st = run_keep(into, &sample, err);
-    }
-    return st;
-}
-
-/* Points of a counter go behind those that are there. */
-static enum assay_status merge_counters(struct run *into,
-                                        const struct run *from,
-                                        int64_t shift_ns, struct error *err)
-{
-    enum assay_status st = ASSAY_OK;
-
-    for (size_t i = 0; !st && i < from->n_counters; i++) {
-        const struct counter *counter = &from->counters[i];
-        uint32_t id;
-
-        st = run_counter_add(into, counter->name, counter->unit, &id, err);
-        for (size_t k = 0; !st && k < counter->n_points; k++)
-            st = run_counter_count(into, id,
-                                   counter->points[k].time_ns + shift_ns,
-                                   counter->points[k].value, err);
     }
     return st;
 }
@@ -330,7 +298,7 @@ static enum assay_status close_gaps(struct run *into, uint32_t *next,
 
             if (!run_is_kept(point.iteration, own.stride))
                 continue;
-            point.iteration = renumber(&own, 0, point.iteration);
+            point.iteration = numbering_find(&own, 0, point.iteration);
             cell->points[kept++] = point;
         }
         cell->n_points = kept;
@@ -338,9 +306,11 @@ static enum assay_status close_gaps(struct run *into, uint32_t *next,
     }
     for (size_t i = 0; i < into->n_iterations_kept; i++)
         into->iterations[i].index =
-            renumber(&own, 0, into->iterations[i].index);
+            numbering_find(&own, 0, into->iterations[i].index);
     for (size_t i = 0; i < into->n_kept; i++)
-        into->kept[i].iteration = renumber(&own, 0, into->kept[i].iteration);
+        into->kept[i].iteration =
+            numbering_find(&own, 0, into->kept[i].iteration);
+    series_close_gaps(into, &own);
     into->iteration_stride = 1;
     *next = (uint32_t)own.n;
     mem_free(own.iterations);
@@ -358,7 +328,11 @@ static enum assay_status merge_all(struct run *into, const struct run *from,
     if (!st)
         st = merge_kept(into, from, translation, err);
     if (!st)
-        st = merge_counters(into, from, translation->shift_ns, err);
+        st = counters_merge(into, from, translation->shift_ns, err);
+    if (!st)
+        st = series_merge(into, from, translation, err);
+    if (!st)
+        st = ledger_merge(into, from, translation, err);
     if (!st)
         st = merge_work(into, from, translation, err);
     return st;

@@ -360,6 +360,10 @@ enum assay_status run_series_label(struct run *run, uint32_t id,
 enum assay_status run_series_put(struct run *run, uint32_t id,
                                  uint32_t iteration, double value,
                                  struct error *err);
+/* Says, before the first value, that only one in so many is to come: the file
+ * that it comes out of was thinned. */
+enum assay_status run_series_restore(struct run *run, uint32_t id,
+                                     uint32_t stride, struct error *err);
 size_t run_series_count(const struct run *run);
 const struct series *run_series(const struct run *run, uint32_t id);
 /* By name; NULL where there is none. */
@@ -479,7 +483,8 @@ enum assay_status run_subset(const struct run *run,
                              struct error *err);
 
 /* Adds another run's iterations behind this one's: same scopes meet, new ones
- * are added. Facts and work of `into` win. */
+ * are added. Facts and work of `into` win; the ledger and the live bytes are
+ * those of the one with the higher peak. */
 enum assay_status run_merge(struct run *into, const struct run *from,
                             struct error *err);
 

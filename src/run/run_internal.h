@@ -96,6 +96,40 @@ uint32_t cell_next_of(const struct run *run, uint32_t scope, uint32_t cell);
 bool work_can_be_done_by(const struct run *run, uint32_t scope,
                          uint32_t done_by);
 
+/* The iterations that a run remembers anywhere, in order. */
+struct numbering {
+    uint32_t *iterations;
+    size_t n, capacity;
+    uint32_t stride; /* the largest of all lists: what they have in common */
+};
+
+/* Where the names of one run are found in the other. */
+struct translation {
+    uint32_t *scopes, *phases, *threads;
+    struct numbering numbering;
+    uint32_t first; /* number of its first iteration */
+    int64_t shift_ns;
+};
+
+/* The new number, or RUN_NONE where the iteration is not remembered. */
+uint32_t numbering_find(const struct numbering *numbering, uint32_t first,
+                        uint32_t iteration);
+
+/* The parts of a merge that are in series.c, ledger.c and counter.c. */
+void series_close_gaps(struct run *run, const struct numbering *numbering);
+enum assay_status series_merge(struct run *into, const struct run *from,
+                               const struct translation *translation,
+                               struct error *err);
+enum assay_status ledger_merge(struct run *into, const struct run *from,
+                               const struct translation *translation,
+                               struct error *err);
+enum assay_status counters_merge(struct run *into, const struct run *from,
+                                 int64_t shift_ns, struct error *err);
+
+/* Copies the labels and the points from `first` to `last`. */
+enum assay_status series_copy(struct run *to, const struct series *from,
+                              uint64_t first, uint64_t last, struct error *err);
+
 void samples_sort(const struct run *run, struct sample *samples, size_t n);
 
 #endif

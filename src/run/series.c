@@ -46,11 +46,15 @@ enum assay_status run_series_label(struct run *run, uint32_t id,
                                    const char *label, struct error *err)
 {
     struct series *series = &run->series[id];
-    const char *kept = arena_strdup(&run->text, label);
-    const char **moved =
-        vec_reserve(series->labels, &series->labels_capacity,
-                    series->n_labels + 1, sizeof *series->labels);
+    const char *kept, **moved;
 
+    if (series->n_points && !series->n_labels)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s has values already that name no label",
+                         series->name);
+    kept = arena_strdup(&run->text, label);
+    moved = vec_reserve(series->labels, &series->labels_capacity,
+                        series->n_labels + 1, sizeof *series->labels);
     if (moved)
         series->labels = moved;
     if (!kept || !moved)
@@ -120,6 +124,18 @@ enum assay_status run_series_put(struct run *run, uint32_t id,
     return ASSAY_OK;
 }
 
+enum assay_status run_series_restore(struct run *run, uint32_t id,
+                                     uint32_t stride, struct error *err)
+{
+    struct series *series = &run->series[id];
+
+    if (stride == 0 || (stride & (stride - 1)) || series->n_points)
+        return error_set(err, ASSAY_BAD_INPUT, "%s cannot have a stride of %u",
+                         series->name, stride);
+    series->stride = stride;
+    return ASSAY_OK;
+}
+
 size_t run_series_count(const struct run *run)
 {
     return run->n_series;
@@ -134,6 +150,97 @@ const char *series_label(const struct series *series,
                          const struct series_point *point)
 {
     return series->n_labels ? series->labels[(size_t)point->value] : NULL;
+}
+
+/* ---- parts of runs, and runs joined ------------------------------------ */
+
+enum assay_status series_copy(struct run *to, const struct series *from,
+                              uint64_t first, uint64_t last, struct error *err)
+{
+    enum assay_status st;
+    uint32_t id;
+
+    st = run_series_add(to, from->name, from->unit, &id, err);
+    if (!st)
+        st = run_series_restore(to, id, from->stride, err);
+    for (size_t i = 0; !st && i < from->n_labels; i++)
+        st = run_series_label(to, id, from->labels[i], err);
+    for (size_t i = 0; !st && i < from->n_points; i++) {
+        const struct series_point *point = &from->points[i];
+
+        if (point->iteration >= first && point->iteration <= last)
+            st = run_series_put(to, id, point->iteration, point->value, err);
+    }
+    return st;
+}
+
+void series_close_gaps(struct run *run, const struct numbering *numbering)
+{
+    for (size_t i = 0; i < run->n_series; i++) {
+        struct series *series = &run->series[i];
+        size_t kept = 0;
+
+        for (size_t k = 0; k < series->n_points; k++) {
+            struct series_point point = series->points[k];
+
+            point.iteration = numbering_find(numbering, 0, point.iteration);
+            if (point.iteration != RUN_NONE)
+                series->points[kept++] = point;
+        }
+        series->n_points = kept;
+        series->stride = 1;
+    }
+}
+
+/* The number of a label, which is added where there is none. */
+static enum assay_status find_label(struct run *run, uint32_t id,
+                                    const char *label, double *found,
+                                    struct error *err)
+{
+    const struct series *series = &run->series[id];
+    size_t i = 0;
+
+    while (i < series->n_labels && strcmp(series->labels[i], label) != 0)
+        i++;
+    *found = (double)i;
+    return i < series->n_labels ? ASSAY_OK
+                                : run_series_label(run, id, label, err);
+}
+
+static enum assay_status merge_one(struct run *into, const struct series *from,
+                                   const struct translation *translation,
+                                   struct error *err)
+{
+    enum assay_status st;
+    uint32_t id;
+
+    st = run_series_add(into, from->name, from->unit, &id, err);
+    for (size_t i = 0; !st && i < from->n_points; i++) {
+        const struct series_point *point = &from->points[i];
+        const char *label = series_label(from, point);
+        double value = point->value;
+        uint32_t iteration = numbering_find(
+            &translation->numbering, translation->first, point->iteration);
+
+        if (iteration == RUN_NONE)
+            continue;
+        if (label)
+            st = find_label(into, id, label, &value, err);
+        if (!st)
+            st = run_series_put(into, id, iteration, value, err);
+    }
+    return st;
+}
+
+enum assay_status series_merge(struct run *into, const struct run *from,
+                               const struct translation *translation,
+                               struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < from->n_series; i++)
+        st = merge_one(into, &from->series[i], translation, err);
+    return st;
 }
 
 void series_release(struct series *series)

@@ -66,6 +66,20 @@ static enum assay_status copy_counters(struct run *to, const struct run *from,
     return ASSAY_OK;
 }
 
+static enum assay_status copy_observed(struct run *to, const struct run *from,
+                                       const struct run_filter *filter,
+                                       struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < from->n_series; i++)
+        st = series_copy(to, &from->series[i], filter->first_iteration,
+                         filter->last_iteration, err);
+    for (size_t i = 0; !st && i < from->n_ledger; i++)
+        st = run_ledger_add(to, &from->ledger[i], err);
+    return st;
+}
+
 static bool is_whole(const struct run_filter *filter)
 {
     return filter->first_iteration == 0 && filter->last_iteration == UINT64_MAX;
@@ -240,6 +254,8 @@ enum assay_status run_subset(const struct run *run,
         st = copy_work(part, run, err);
     if (!st)
         st = copy_counters(part, run, err);
+    if (!st)
+        st = copy_observed(part, run, filter, err);
     if (!st)
         st = copy_chosen(part, run, filter, err);
     if (st) {

@@ -105,9 +105,9 @@ static enum assay_status write_cell(struct store_writer *writer,
     return st;
 }
 
-static enum assay_status grow_written(struct written **written, size_t *n,
-                                      size_t *capacity, size_t wanted,
-                                      struct error *err)
+enum assay_status written_grow(struct written **written, size_t *n,
+                               size_t *capacity, size_t wanted,
+                               struct error *err)
 {
     struct written *moved;
 
@@ -128,7 +128,7 @@ enum assay_status cells_write(struct store_writer *writer,
 {
     struct str sketches[2] = {0};
     size_t n = run_cell_count(run);
-    enum assay_status st = grow_written(&writer->cells, &writer->n_cells,
+    enum assay_status st = written_grow(&writer->cells, &writer->n_cells,
                                         &writer->cells_capacity, n, err);
 
     for (size_t i = 0; i < n && !st; i++)
@@ -209,7 +209,7 @@ enum assay_status counters_write(struct store_writer *writer,
                                  const struct run *run, struct error *err)
 {
     size_t n = run_counters(run);
-    enum assay_status st = grow_written(&writer->counters, &writer->n_counters,
+    enum assay_status st = written_grow(&writer->counters, &writer->n_counters,
                                         &writer->counters_capacity, n, err);
 
     for (size_t i = 0; i < n && !st; i++)

@@ -182,6 +182,8 @@ static uint64_t hash_work(const struct run *run)
                                      work->read_bytes,
                                      work->write_bytes,
                                      work->parameters,
+                                     work->done_flops,
+                                     work->done_bytes,
                                      work->done_by};
 
             hash = hash * 31 + map_hash(values, sizeof values);
@@ -206,6 +208,8 @@ static enum assay_status put_work(struct store_writer *writer, uint32_t scope,
     row_real(&row, work->write_bytes);
     row_real(&row, work->parameters);
     row_id(&row, work->done_by);
+    row_real(&row, work->done_flops);
+    row_real(&row, work->done_bytes);
     return row_write(&row, &writer->db, err);
 }
 
@@ -335,5 +339,9 @@ enum assay_status checkpoint_write(struct store_writer *writer,
         st = write_kept(writer, run, err);
     if (!st)
         st = counters_write(writer, run, err);
+    if (!st)
+        st = series_write(writer, run, err);
+    if (!st)
+        st = ledger_write(writer, run, err);
     return st;
 }

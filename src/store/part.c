@@ -108,11 +108,11 @@ static enum assay_status open_database(struct store_writer *writer,
                    "PRAGMA secure_delete=OFF; PRAGMA cache_size=-%d;"
                    "PRAGMA temp_store=MEMORY; BEGIN;"
                    "PRAGMA application_id=%d; PRAGMA user_version=%d;"
-                   "%s INSERT INTO meta VALUES('complete', 0),"
+                   "%s %s INSERT INTO meta VALUES('complete', 0),"
                    "('writer', 'assay %s'); COMMIT;",
                    journal_mode, STORE_CACHE_KIB, STORE_APPLICATION_ID,
-                   STORE_VERSION, store_schema, ASSAY_VERSION))
-        st = error_nomem(err, strlen(store_schema), "a statement");
+                   STORE_VERSION, store_tables, store_views, ASSAY_VERSION))
+        st = error_nomem(err, strlen(store_tables), "a statement");
     else
         st = db_execute(db, sql.text, err);
     str_release(&sql);
@@ -139,6 +139,7 @@ void writer_free(struct store_writer *writer)
     mem_free(writer->part);
     mem_free(writer->cells);
     mem_free(writer->counters);
+    mem_free(writer->series);
     mem_free(writer);
 }
 

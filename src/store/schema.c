@@ -1,11 +1,12 @@
 /* store/schema.c - the tables of a run file; docs/run-file.md explains them.
  *
  * Version 1 had no peak_bytes, no counters and no memory peak in meta; version
- * 2 had no work. Who changes a table raises STORE_VERSION and teaches tables.c
- * what the older files lack. */
+ * 2 had no work; version 3 had no series, no ledger and nothing of what was
+ * executed in work. Who changes a table raises STORE_VERSION and teaches
+ * tables.c what the older files lack. */
 #include "store/store_internal.h"
 
-const char store_schema[] =
+const char store_tables[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value);"
     "CREATE TABLE fact(key TEXT PRIMARY KEY, value TEXT NOT NULL);"
     "CREATE TABLE health(name TEXT PRIMARY KEY, count INTEGER NOT NULL);"
@@ -42,8 +43,19 @@ const char store_schema[] =
     "CREATE TABLE counter_point(counter INTEGER NOT NULL,"
     " time_ns INTEGER NOT NULL, value REAL);"
     "CREATE TABLE work(scope INTEGER PRIMARY KEY, macs REAL, flops REAL,"
-    " read_bytes REAL, write_bytes REAL, parameters REAL, done_by INTEGER);"
+    " read_bytes REAL, write_bytes REAL, parameters REAL, done_by INTEGER,"
+    " done_flops REAL, done_bytes REAL);"
+    "CREATE TABLE series(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+    " unit TEXT NOT NULL, stride INTEGER NOT NULL);"
+    "CREATE TABLE series_label(series INTEGER NOT NULL, i INTEGER NOT NULL,"
+    " label TEXT NOT NULL, PRIMARY KEY(series, i)) WITHOUT ROWID;"
+    "CREATE TABLE series_point(series INTEGER NOT NULL,"
+    " iteration INTEGER NOT NULL, value REAL NOT NULL,"
+    " PRIMARY KEY(series, iteration)) WITHOUT ROWID;"
+    "CREATE TABLE ledger(id INTEGER PRIMARY KEY, kind TEXT NOT NULL,"
+    " scope INTEGER, bytes INTEGER NOT NULL, what TEXT NOT NULL);";
 
+const char store_views[] =
     "CREATE VIEW scope_time AS SELECT scope.path, scope.class,"
     " phase.name AS phase, stat.outside, sum(stat.calls) AS calls,"
     " max(stat.iterations) AS iterations,"
@@ -74,5 +86,14 @@ const char store_schema[] =
     "CREATE VIEW scope_work AS SELECT scope.path, scope.class,"
     " work.macs / 1e9 AS gmacs, work.flops / 1e9 AS gflop,"
     " work.read_bytes, work.write_bytes, work.parameters,"
+    " work.done_flops / 1e9 AS done_gflop, work.done_bytes,"
     " doer.path AS done_by FROM work JOIN scope ON scope.id = work.scope"
-    " LEFT JOIN scope AS doer ON doer.id = work.done_by;";
+    " LEFT JOIN scope AS doer ON doer.id = work.done_by;"
+    "CREATE VIEW series_value AS SELECT series.name, series_point.iteration,"
+    " coalesce(series_label.label, series_point.value) AS value, series.unit"
+    " FROM series_point JOIN series ON series.id = series_point.series"
+    " LEFT JOIN series_label ON series_label.series = series.id"
+    " AND series_label.i = series_point.value;"
+    "CREATE VIEW ledger_owner AS SELECT ledger.kind, scope.path, ledger.what,"
+    " ledger.bytes / 1048576.0 AS mib FROM ledger"
+    " LEFT JOIN scope ON scope.id = ledger.scope;";

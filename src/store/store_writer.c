@@ -73,8 +73,8 @@ static void roll_back(struct store_writer *writer)
     writer->is_to_rewrite = true;
     writer->n_scopes = writer->n_phases = 0;
     writer->n_iterations = writer->n_kept = 0;
-    writer->n_cells = writer->n_counters = 0;
-    writer->kept_hash = writer->work_hash = 0;
+    writer->n_cells = writer->n_counters = writer->n_series = 0;
+    writer->kept_hash = writer->work_hash = writer->ledger_hash = 0;
 }
 
 static enum assay_status clear_tables(struct store_writer *writer,
@@ -84,7 +84,8 @@ static enum assay_status clear_tables(struct store_writer *writer,
         "DELETE FROM fact; DELETE FROM scope; DELETE FROM phase;"
         "DELETE FROM thread; DELETE FROM iteration; DELETE FROM stat;"
         "DELETE FROM point; DELETE FROM counter; DELETE FROM counter_point;"
-        "DELETE FROM work;";
+        "DELETE FROM work; DELETE FROM series; DELETE FROM series_label;"
+        "DELETE FROM series_point; DELETE FROM ledger;";
     enum assay_status st = db_execute(&writer->db, clear, err);
 
     return st ? st : writer_cut(writer, CUT_SAMPLES, writer->n_appended, err);

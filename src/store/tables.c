@@ -1,7 +1,6 @@
 /* store/tables.c - a run file's tables becoming a run. */
 #include "store/loader_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- meta, facts, health ---------------------------------------------- */
@@ -195,10 +194,15 @@ static enum assay_status read_threads(struct loader *loader, struct error *err)
 
 static enum assay_status read_work(struct loader *loader, struct error *err)
 {
-    struct rows rows = rows_open(loader, "work",
-                                 "scope, macs, flops, read_bytes, write_bytes,"
-                                 " parameters, done_by",
-                                 err);
+#define WORK_COLUMNS                                                           \
+    "scope, macs, flops, read_bytes, write_bytes, parameters, done_by, "
+    struct rows rows =
+        rows_open(loader, "work",
+                  loader->version < 4 ? WORK_COLUMNS
+                      "NULL AS done_flops, NULL AS done_bytes"
+                                      : WORK_COLUMNS "done_flops, done_bytes",
+                  err);
+#undef WORK_COLUMNS
     size_t n_scopes = run_scope_count(loader->run);
 
     while (rows_next(&rows)) {
@@ -209,9 +213,9 @@ static enum assay_status read_work(struct loader *loader, struct error *err)
             .read_bytes = rows_real(&rows, 3),
             .write_bytes = rows_real(&rows, 4),
             .parameters = rows_real(&rows, 5),
-            .done_flops = NAN,
-            .done_bytes = NAN,
             .done_by = rows_id_or_none(&rows, 6, n_scopes),
+            .done_flops = rows_real(&rows, 7),
+            .done_bytes = rows_real(&rows, 8),
         };
 
         if (!rows.status)
@@ -303,5 +307,9 @@ enum assay_status tables_read(struct loader *loader, struct error *err)
         st = counters_read(loader, err);
     if (!st && loader->version >= 3)
         st = read_work(loader, err);
+    if (!st && loader->version >= 4)
+        st = series_read(loader, err);
+    if (!st && loader->version >= 4)
+        st = ledger_read(loader, err);
     return st ? st : apply_meta(loader, &meta, err);
 }

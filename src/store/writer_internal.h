@@ -22,8 +22,14 @@
                 " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")        \
     X(PUT_COUNTER, "INSERT OR REPLACE INTO counter"                            \
                    " VALUES(?,?,?,?,?,?,?,?,?)")                               \
-    X(PUT_WORK, "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?)")           \
+    X(PUT_WORK, "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?,?,?)")       \
     X(PUT_COUNTER_POINT, "INSERT INTO counter_point VALUES(?,?,?)")            \
+    X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?,?,?,?)")             \
+    X(PUT_LABEL, "INSERT INTO series_label VALUES(?,?,?)")                     \
+    X(PUT_SERIES_POINT, "INSERT INTO series_point VALUES(?,?,?)")              \
+    X(PUT_OWNER, "INSERT INTO ledger VALUES(?,?,?,?,?)")                       \
+    X(CUT_SERIES_POINTS, "DELETE FROM series_point WHERE series = ?")          \
+    X(CUT_LEDGER, "DELETE FROM ledger WHERE id >= ?")                          \
     X(CUT_ITERATIONS, "DELETE FROM iteration WHERE i >= ?")                    \
     X(CUT_POINTS, "DELETE FROM point WHERE stat = ?")                          \
     X(CUT_COUNTER_POINTS, "DELETE FROM counter_point WHERE counter = ?")       \
@@ -76,11 +82,13 @@ struct store_writer {
 
     size_t n_scopes, n_phases, n_iterations, n_kept;
     uint32_t last_iteration;
-    uint64_t kept_hash, work_hash;
+    uint64_t kept_hash, work_hash, ledger_hash;
     struct written *cells;
     size_t n_cells, cells_capacity;
     struct written *counters;
     size_t n_counters, counters_capacity;
+    struct written *series; /* calls: its labels */
+    size_t n_series, series_capacity;
 };
 
 /* part.c: makes the file path + suffix, beside the one it will become. */
@@ -112,10 +120,20 @@ enum assay_status checkpoint_write(struct store_writer *writer,
                                    const struct run *run, bool is_complete,
                                    struct error *err);
 
+/* Makes a list of what is written long enough, with nothing in the new ones. */
+enum assay_status written_grow(struct written **written, size_t *n,
+                               size_t *capacity, size_t wanted,
+                               struct error *err);
+
 /* Its parts in cells_out.c. */
 enum assay_status cells_write(struct store_writer *writer,
                               const struct run *run, struct error *err);
 enum assay_status counters_write(struct store_writer *writer,
                                  const struct run *run, struct error *err);
+/* Its parts in series_out.c. */
+enum assay_status series_write(struct store_writer *writer,
+                               const struct run *run, struct error *err);
+enum assay_status ledger_write(struct store_writer *writer,
+                               const struct run *run, struct error *err);
 
 #endif

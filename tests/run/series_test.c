@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define OK(call) CHECK_STATUS(call, ASSAY_OK, &err)
 
@@ -84,5 +85,160 @@ TEST(the_ledger_refuses_owners_that_are_not_there)
     row.bytes = -1;
     CHECK(run_ledger_add(run, &row, &err) == ASSAY_BAD_INPUT);
     CHECK_INT(run_ledger_count(run), 1);
+    run_free(run);
+}
+
+/* ---- parts of runs, and runs joined ------------------------------------ */
+
+/* n iterations of photographs "<name> 0", "<name> 1" in turn, and their number
+ * plus `base` as detections. */
+static struct run *photo_run(const char *name, uint32_t n, double base)
+{
+    struct error err = {0};
+    struct run *run = NULL;
+    uint32_t photo, detections, id;
+    char label[40];
+
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &id, &err));
+    OK(run_scope_add(run, RUN_ROOT, name, "", &id, &err));
+    OK(run_series_add(run, "photo", "", &photo, &err));
+    OK(run_series_add(run, "detections", "", &detections, &err));
+    for (int i = 0; i < 2; i++) {
+        snprintf(label, sizeof label, "%s %d", name, i);
+        OK(run_series_label(run, photo, label, &err));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct sample sample = {.iteration = i,
+                                .start_ns = 10 * (int64_t)i,
+                                .duration_ns = 10,
+                                .self_ns = 10,
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        OK(run_count(run, &sample, &err));
+        OK(run_series_put(run, photo, i, i % 2, &err));
+        OK(run_series_put(run, detections, i, base + i, &err));
+    }
+    return run;
+}
+
+static void own(struct run *run, uint32_t scope, int64_t bytes, double live)
+{
+    struct ledger_row row = {
+        .kind = LEDGER_ACTIVATIONS, .scope = scope, .bytes = bytes};
+    struct error err = {0};
+    uint32_t id;
+
+    OK(run_ledger_add(run, &row, &err));
+    run_memory(run)->peak_bytes = bytes;
+    OK(run_counter_add(run, RUN_LIVE_BYTES, "bytes", &id, &err));
+    OK(run_counter_count(run, id, 5, live, &err));
+}
+
+TEST(a_part_of_a_run_has_the_values_of_its_iterations_and_the_whole_ledger)
+{
+    struct run_filter filter = {.first_iteration = 3, .last_iteration = 5};
+    struct run *run = photo_run("a", 9, 100), *part = NULL;
+    const struct series *photo, *detections;
+    struct error err = {0};
+
+    own(run, 1, 64, 64);
+    OK(run_seal(run, &err));
+    OK(run_subset(run, &filter, &part, &err));
+    photo = run_series_find(part, "photo");
+    detections = run_series_find(part, "detections");
+    CHECK_INT(photo->n_points, 3);
+    CHECK_INT(photo->points[0].iteration, 3);
+    CHECK_STR(series_label(photo, &photo->points[0]), "a 1");
+    CHECK(detections->points[2].value == 105);
+    CHECK_INT(run_ledger_count(part), 1);
+    CHECK_INT(run_ledger(part, 0)->scope, 1);
+    run_free(part);
+    run_free(run);
+}
+
+TEST(joined_runs_have_the_values_of_both_one_behind_the_other)
+{
+    struct run *run = photo_run("a", 3, 100), *other = photo_run("b", 2, 200);
+    const struct series *photo, *detections;
+    struct error err = {0};
+
+    OK(run_seal(run, &err));
+    OK(run_seal(other, &err));
+    OK(run_merge(run, other, &err));
+    photo = run_series_find(run, "photo");
+    detections = run_series_find(run, "detections");
+    CHECK_INT(photo->n_points, 5);
+    CHECK_INT(photo->n_labels, 4);
+    CHECK_STR(series_label(photo, &photo->points[2]), "a 0");
+    CHECK_INT(photo->points[4].iteration, 4);
+    CHECK_STR(series_label(photo, &photo->points[4]), "b 1");
+    CHECK(detections->points[3].value == 200);
+    run_free(run);
+    run_free(other);
+}
+
+/* A run joined to itself knows its photographs by the same names. */
+TEST(joined_thinned_runs_keep_values_with_their_iterations)
+{
+    struct run *run = photo_run("a", 5000, 0), *other = photo_run("a", 700, 0);
+    const struct series *photo, *detections;
+    struct error err = {0};
+
+    OK(run_seal(run, &err));
+    OK(run_seal(other, &err));
+    OK(run_merge(run, other, &err));
+    photo = run_series_find(run, "photo");
+    detections = run_series_find(run, "detections");
+    CHECK_INT(photo->n_labels, 2);
+    CHECK(photo->n_points > 300 && photo->n_points <= RUN_MAX_POINTS);
+    CHECK_INT(photo->n_points, detections->n_points);
+    for (size_t i = 0; i < photo->n_points; i++) {
+        CHECK_INT(photo->points[i].iteration, detections->points[i].iteration);
+        CHECK(photo->points[i].value ==
+              (double)((uint32_t)detections->points[i].value % 2));
+    }
+    run_free(run);
+    run_free(other);
+}
+
+static void check_joined_memory(int64_t first, int64_t second,
+                                const char *owner, double live)
+{
+    struct run *run = photo_run("a", 3, 0), *other = photo_run("b", 3, 0);
+    struct error err = {0};
+
+    own(run, 1, first, 1);
+    own(other, 1, second, 2);
+    OK(run_seal(run, &err));
+    OK(run_seal(other, &err));
+    OK(run_merge(run, other, &err));
+    CHECK_INT(run_ledger_count(run), 1);
+    CHECK_STR(run_scope(run, run_ledger(run, 0)->scope)->name, owner);
+    CHECK_INT(run_counter(run, 0)->n_points, 1);
+    CHECK(run_counter(run, 0)->points[0].value == live);
+    CHECK(run_counter(run, 0)->max == live);
+    run_free(run);
+    run_free(other);
+}
+
+TEST(the_ledger_of_joined_runs_is_that_of_the_higher_peak)
+{
+    check_joined_memory(100, 50, "a", 1);
+    check_joined_memory(50, 100, "b", 2);
+}
+
+TEST(a_series_of_numbers_does_not_become_one_of_names)
+{
+    struct error err = {0};
+    struct run *run = NULL;
+    uint32_t id;
+
+    OK(run_new(&run, &err));
+    OK(run_series_add(run, "x", "", &id, &err));
+    OK(run_series_put(run, id, 0, 12, &err));
+    CHECK_INT(run_series_label(run, id, "name", &err), ASSAY_BAD_INPUT);
+    CHECK_INT(run_series_restore(run, id, 2, &err), ASSAY_BAD_INPUT);
     run_free(run);
 }

@@ -64,6 +64,8 @@ static inline void count_iterations(struct run *run, uint32_t first, uint32_t n)
                 OK(run_keep(run, &s, &err));
         }
         OK(run_counter_count(run, 0, (int64_t)i * 1000000, 0.1 * i, &err));
+        OK(run_series_put(run, 0, i, i % 2, &err));
+        OK(run_series_put(run, 1, i, 0.1 * i, &err));
     }
 }
 
@@ -75,6 +77,8 @@ static inline void set_work(struct run *run)
                                .read_bytes = 1e6,
                                .write_bytes = 2e6,
                                .parameters = 25557032,
+                               .done_flops = 1.3e9,
+                               .done_bytes = 0.7e6,
                                .done_by = RUN_NONE};
     struct scope_work part = scope_work_unknown(), fused = part;
     struct error err = {0};
@@ -84,6 +88,27 @@ static inline void set_work(struct run *run)
     OK(run_work_set(run, 3, &fused, &err));
     OK(run_work_set(run, 2, &part, &err));
     OK(run_work_set(run, 1, &whole, &err));
+}
+
+/* Two series, one of them of names, and an owner of each kind of memory. */
+static inline void add_observed(struct run *run)
+{
+    struct error err = {0};
+    uint32_t id;
+
+    OK(run_series_add(run, "input.photo", NULL, &id, &err));
+    OK(run_series_label(run, id, "street \"7\".jpg", &err));
+    OK(run_series_label(run, id, "", &err));
+    OK(run_series_add(run, "steady.frequency", "MHz", &id, &err));
+    OK(run_series_add(run, "steady.silent", NULL, &id, &err));
+    for (int kind = LEDGER_WEIGHTS; kind <= LEDGER_OUTSIDE; kind++) {
+        struct ledger_row row = {.kind = (enum ledger_kind)kind,
+                                 .scope = kind % 2 ? 2 : RUN_NONE,
+                                 .bytes = INT64_C(1) << (5 * kind),
+                                 .what = kind % 3 ? "" : "mapped weights"};
+
+        OK(run_ledger_add(run, &row, &err));
+    }
 }
 
 /* A bit of everything that a run can hold; not sealed. */
@@ -99,6 +124,7 @@ static inline struct run *rich_run(uint32_t n_iterations)
     outside.start_ns = -17;
     OK(run_count(run, &outside, &err));
     OK(run_keep(run, &outside, &err));
+    add_observed(run);
     count_iterations(run, 0, n_iterations);
     set_work(run);
     OK(run_fact_set(run, "machine.cpu", "A CPU 'with' quotes", &err));
@@ -206,7 +232,39 @@ static inline void check_same_work(const struct run *a, const struct run *b)
         CHECK(is_same(one->read_bytes, other->read_bytes));
         CHECK(is_same(one->write_bytes, other->write_bytes));
         CHECK(is_same(one->parameters, other->parameters));
+        CHECK(is_same(one->done_flops, other->done_flops));
+        CHECK(is_same(one->done_bytes, other->done_bytes));
         CHECK_INT(one->done_by, other->done_by);
+    }
+}
+
+static inline void check_same_series(const struct series *a,
+                                     const struct series *b)
+{
+    CHECK_STR(a->name, b->name);
+    CHECK_STR(a->unit, b->unit);
+    CHECK_INT(a->stride, b->stride);
+    CHECK_INT(a->n_labels, b->n_labels);
+    for (size_t i = 0; i < a->n_labels; i++)
+        CHECK_STR(a->labels[i], b->labels[i]);
+    CHECK_INT(a->n_points, b->n_points);
+    for (size_t i = 0; i < a->n_points; i++) {
+        CHECK_INT(a->points[i].iteration, b->points[i].iteration);
+        CHECK(a->points[i].value == b->points[i].value);
+    }
+}
+
+static inline void check_same_ledger(const struct run *a, const struct run *b)
+{
+    CHECK_INT(run_ledger_count(a), run_ledger_count(b));
+    for (size_t i = 0; i < run_ledger_count(a); i++) {
+        const struct ledger_row *one = run_ledger(a, i);
+        const struct ledger_row *other = run_ledger(b, i);
+
+        CHECK_INT(one->kind, other->kind);
+        CHECK_INT(one->scope, other->scope);
+        CHECK_INT(one->bytes, other->bytes);
+        CHECK_STR(one->what, other->what);
     }
 }
 
@@ -281,6 +339,10 @@ static inline void check_same_run(const struct run *a, const struct run *b)
     CHECK_INT(run_counters(a), run_counters(b));
     for (uint32_t i = 0; i < run_counters(a); i++)
         check_same_counter(run_counter(a, i), run_counter(b, i));
+    CHECK_INT(run_series_count(a), run_series_count(b));
+    for (uint32_t i = 0; i < run_series_count(a); i++)
+        check_same_series(run_series(a, i), run_series(b, i));
+    check_same_ledger(a, b);
 }
 
 #endif

@@ -184,9 +184,9 @@ TEST(a_newer_file_is_refused_with_both_versions)
     const char *path = test_path("newer.assay");
 
     save_good(path);
-    execute(path, "PRAGMA user_version = 4");
+    execute(path, "PRAGMA user_version = 5");
     check_refused(path, ASSAY_UNSUPPORTED,
-                  "newer Assay (format 4, this one reads up to 3); update");
+                  "newer Assay (format 5, this one reads up to 4); update");
 }
 
 /* Written down as the first version was: never to be changed with the code. */
@@ -290,6 +290,30 @@ TEST(a_file_of_the_second_version_is_read)
     CHECK(run_counter(run, 0)->points[0].value == 3);
     CHECK(!run_has_work(run));
     CHECK(run_work(run, 1) == NULL);
+    run_free(run);
+}
+
+/* What the third version added. */
+static const char version_3[] =
+    "PRAGMA user_version = 3;"
+    "CREATE TABLE work(scope INTEGER PRIMARY KEY, macs REAL, flops REAL,"
+    " read_bytes REAL, write_bytes REAL, parameters REAL, done_by INTEGER);"
+    "INSERT INTO work VALUES(1, 5, 6, 7, 8, 9, NULL);";
+
+TEST(a_file_of_the_third_version_is_read)
+{
+    struct error err = {0};
+    struct run *run;
+
+    execute(test_path("third.assay"), version_1);
+    execute(test_path("third.assay"), version_2);
+    execute(test_path("third.assay"), version_3);
+    OK(store_load(test_path("third.assay"), &run, &err));
+    CHECK(run_work(run, 1)->parameters == 9);
+    CHECK(isnan(run_work(run, 1)->done_flops));
+    CHECK(isnan(run_work(run, 1)->done_bytes));
+    CHECK_INT(run_series_count(run), 0);
+    CHECK_INT(run_ledger_count(run), 0);
     run_free(run);
 }
 
@@ -405,7 +429,61 @@ TEST(work_that_cannot_be_is_refused)
     check_tampered("UPDATE work SET parameters = 'nan'", "not a number");
     check_tampered("UPDATE work SET macs = x'7ff8000000000000'",
                    "not a number");
+    check_tampered("UPDATE work SET done_flops = -1", "done_flops");
+    check_tampered("UPDATE work SET done_bytes = 9e999", "done_bytes");
     check_tampered("DROP VIEW scope_work; DROP TABLE work", "no table work");
+}
+
+TEST(series_that_cannot_be_are_refused)
+{
+    check_tampered("UPDATE series SET stride = 3", "stride of 3");
+    check_tampered("UPDATE series SET stride = 0", "stride cannot be 0");
+    check_tampered("UPDATE series SET stride = 2", "not one of a stride of 2");
+    check_tampered("UPDATE series SET name = 'twice'", "twice");
+    check_tampered("DELETE FROM series WHERE id = 1", "number should be 1");
+    check_tampered("UPDATE series SET unit = x'61'", "not a text");
+    check_tampered("UPDATE series_point SET series = series + 7", "series");
+    check_tampered("UPDATE series_point SET series = -1 WHERE series = 0",
+                   "series");
+    check_tampered("UPDATE series_point SET iteration = 4294967295"
+                   " WHERE iteration = 11",
+                   "iteration");
+    check_tampered("UPDATE series_point SET value = 9e999", "cannot be inf");
+    check_tampered("UPDATE series_point SET value = 'high' WHERE series = 1",
+                   "not a number");
+    check_tampered("WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL"
+                   " SELECT i + 1 FROM n WHERE i < 5000)"
+                   " INSERT INTO series_point SELECT 1, i, 1 FROM n",
+                   "more than 1000");
+    check_tampered("DROP VIEW series_value; DROP TABLE series_point",
+                   "no table series_point");
+}
+
+TEST(labels_that_are_not_there_are_refused)
+{
+    check_tampered("UPDATE series_point SET value = 2 WHERE series = 0",
+                   "no label 2");
+    check_tampered("UPDATE series_point SET value = -1 WHERE series = 0",
+                   "no label -1");
+    check_tampered("UPDATE series_point SET value = 0.5 WHERE series = 0",
+                   "no label 0.5");
+    check_tampered("DELETE FROM series_label WHERE i = 0", "label 0");
+    check_tampered("UPDATE series_label SET series = 99", "series");
+    check_tampered("UPDATE series_label SET label = x'00'", "not a text");
+    check_tampered("UPDATE series_label SET i = 4294967295 WHERE i = 1", "i ");
+}
+
+TEST(owners_of_memory_that_cannot_be_are_refused)
+{
+    check_tampered("UPDATE ledger SET kind = 'magic'", "'magic'");
+    check_tampered("UPDATE ledger SET kind = x'00'", "not a text");
+    check_tampered("UPDATE ledger SET scope = 99", "scope cannot be 99");
+    check_tampered("UPDATE ledger SET bytes = -1", "bytes cannot be -1");
+    check_tampered("UPDATE ledger SET bytes = 9223372036854775807",
+                   "more than there can be");
+    check_tampered("UPDATE ledger SET what = x'61'", "not a text");
+    check_tampered("DROP VIEW ledger_owner; DROP TABLE ledger",
+                   "no table ledger");
 }
 
 TEST(work_that_is_done_by_nobody_or_in_circles_is_refused)

@@ -113,7 +113,8 @@ TEST(a_file_is_a_few_pages_and_some_bytes_a_point)
     CHECK(n_points > 3000);
     CHECK(file_size(test_path("longer.assay")) - base <
           (long)(24 * (n_points + run_iterations_kept(longer) +
-                       run_counter(longer, 0)->n_points)) +
+                       run_counter(longer, 0)->n_points +
+                       2 * run_series(longer, 0)->n_points)) +
               8192);
     run_free(run);
     run_free(longer);
@@ -188,6 +189,27 @@ TEST(work_that_was_set_again_is_written_again)
     OK(run_seal(run, &err));
     OK(store_finish(writer, run, &err));
     check_file(test_path("work.assay"), run);
+    run_free(run);
+}
+
+TEST(labels_and_owners_that_come_late_are_written)
+{
+    struct ledger_row row = {
+        .kind = LEDGER_IMAGES, .scope = RUN_NONE, .bytes = 7, .what = "late"};
+    struct run *run = rich_run(3);
+    struct store_writer *writer;
+    struct error err = {0};
+
+    OK(store_open(test_path("late.assay"), &writer, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(run_series_label(run, 0, "third.jpg", &err));
+    OK(run_series_put(run, 0, 3, 2, &err));
+    OK(run_ledger_add(run, &row, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(run_series_put(run, 0, 4, 1, &err));
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    check_file(test_path("late.assay"), run);
     run_free(run);
 }
 
