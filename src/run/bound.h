@@ -12,11 +12,13 @@
  * What takes the largest part of the floor bounds the scope; where neither
  * arithmetic nor memory explains a third of the time, latency does. A scope
  * that others are below has their floors added up, and is bound by what bounds
- * most of the time.
+ * two thirds of their time; nothing is said of one less than half of whose time
+ * has known work.
  *
- * A peak is the best that was ever seen: where a scope of this run is faster
- * than the probe was (which ran beside other load, or on a colder machine), the
- * peak is raised to that.
+ * A call that takes less than a launch did not start all threads, so that no
+ * launch is part of its floor. A peak is the best that was ever seen: where a
+ * scope of this run is faster than the probe was (which ran beside other load,
+ * or on a colder machine), the peak is raised to that.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RUN_BOUND_H
@@ -35,6 +37,7 @@ enum bound_kind {
 #define RUN_BOUND_ENUM(name, text) name,
     RUN_BOUND_KINDS(RUN_BOUND_ENUM)
 #undef RUN_BOUND_ENUM
+        N_BOUND_KINDS
 };
 
 const char *bound_kind_text(enum bound_kind kind);
@@ -67,19 +70,29 @@ struct peaks peaks_of_facts(const struct run *run);
  * of the smallest cache that holds them, or else of memory. NaN: unknown. */
 double peaks_gbs(const struct peaks *peaks, double bytes);
 
+/* Something that touches so many bytes at a time reached these rates: a peak
+ * that is known and below them is raised. */
+void peaks_raise(struct peaks *peaks, double gflops, double bytes, double gbs);
+
 /* Of one scope in one iteration, mean, with all that is below it; NaN where
  * it is not known. */
 struct bound {
     enum bound_kind kind;
-    double calls;      /* of itself alone */
     double time_ns;    /* in all */
     double covered_ns; /* the part of it whose work is known */
-    double gflops;     /* of the direct algorithm: 2 FLOP a MAC */
+    double macs;
+    double gflops; /* of the direct algorithm: 2 FLOP a MAC, over time_ns */
     double done_flops, done_bytes;
     double done_gflops, gbs; /* of what was executed, over covered_ns */
     double intensity;        /* executed FLOP a byte moved */
     double floor_ns, share, saved_ns;
+    double kind_ns[N_BOUND_KINDS]; /* covered_ns by what bounds it */
 };
+
+/* Nothing is known of it: where to start from. */
+struct bound bound_unknown(void);
+/* Both together, for a line that stands for several scopes. */
+void bound_add(struct bound *into, const struct bound *from);
 
 /* Those of all scopes of a run. */
 struct bounds {

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum assay_status fact_append(struct run *run, const char *key,
@@ -63,6 +65,15 @@ const char *run_fact(const struct run *run, const char *key)
 
     return map_find_text(&run->fact_ids, key, &found) ? run->facts[found].value
                                                       : NULL;
+}
+
+double run_fact_number(const struct run *run, const char *key)
+{
+    const char *text = run_fact(run, key);
+    char *end;
+    double value = text ? strtod(text, &end) : NAN;
+
+    return text && end != text && *end == '\0' && isfinite(value) ? value : NAN;
 }
 
 size_t run_fact_count(const struct run *run)

@@ -324,6 +324,8 @@ enum assay_status run_fact_printf(struct run *run, struct error *err,
                                   const char *key, const char *format, ...)
     ASSAY_PRINTF(4, 5);
 const char *run_fact(const struct run *run, const char *key); /* or NULL */
+/* NaN where it is not there or no number. */
+double run_fact_number(const struct run *run, const char *key);
 size_t run_fact_count(const struct run *run);
 void run_fact_at(const struct run *run, size_t i, const char **key,
                  const char **value);

@@ -23,14 +23,11 @@ void summary_import(const struct summary *summary);
 void summary_threads(const struct summary *summary);
 
 /* Of a model's run: facts that begin with model, input, photos and
- * content. False
- * where it is not known which model it was. */
+ * content. False where it is not known which model it was. */
 bool summary_model(const struct summary *summary);
 void summary_input(const struct summary *summary);
 void summary_photos(const struct summary *summary);
 void summary_content(const struct summary *summary);
-/* The number that a fact holds, NaN where it holds none. */
-double summary_number(const struct run *run, const char *key);
 
 /* Of its stages, by their rows. */
 void summary_stages(const struct summary *summary, const struct rows *rows);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct line begin(const struct summary *summary, const char *label)
@@ -15,20 +14,11 @@ static struct line begin(const struct summary *summary, const char *label)
     return line_begin(summary->sink, &summary->options->term, label);
 }
 
-double summary_number(const struct run *run, const char *key)
-{
-    const char *text = run_fact(run, key);
-    char *end;
-    double value = text ? strtod(text, &end) : NAN;
-
-    return text && end != text && *end == '\0' && isfinite(value) ? value : NAN;
-}
-
 /* Parameters are told to four digits: variants of a model differ by less than
  * three show. */
 static void add_parameters(struct line *line, const struct run *run)
 {
-    double n = summary_number(run, "model.parameters");
+    double n = run_fact_number(run, "model.parameters");
     char text[UNITS_MAX];
 
     if (isnan(n))
@@ -42,7 +32,7 @@ static void add_parameters(struct line *line, const struct run *run)
 static void add_size(struct line *line, const struct run *run)
 {
     const char *precision = run_fact(run, "model.precision");
-    double bytes = summary_number(run, "model.parameter_bytes");
+    double bytes = run_fact_number(run, "model.parameter_bytes");
     char text[UNITS_MAX];
 
     if (bytes >= 0x1p20)

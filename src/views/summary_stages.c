@@ -54,7 +54,7 @@ void summary_balance(const struct summary *summary, const struct rows *rows)
 {
     struct line line =
         line_begin(summary->sink, &summary->options->term, "balance");
-    double cost = summary_number(summary->run, "recording.cost_share");
+    double cost = run_fact_number(summary->run, "recording.cost_share");
     char ops[UNITS_MAX], gaps[UNITS_MAX], rest[UNITS_MAX], all[UNITS_MAX];
     struct balance balance;
     struct str text = {0};

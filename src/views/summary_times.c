@@ -132,9 +132,9 @@ enum assay_status summary_steadiness(const struct summary *summary,
  * the rest; a peak from before all of it was there has no such rest. */
 static void add_parts(const struct run *run, struct line *line)
 {
-    double weights = summary_number(run, "memory.weights_bytes");
-    double scratch = summary_number(run, "memory.scratch_bytes");
-    double mapped = summary_number(run, "memory.mapped_bytes");
+    double weights = run_fact_number(run, "memory.weights_bytes");
+    double scratch = run_fact_number(run, "memory.scratch_bytes");
+    double mapped = run_fact_number(run, "memory.mapped_bytes");
     double rest = (double)run_memory_of(run)->peak_bytes - weights - scratch;
     char bytes[UNITS_MAX];
 

@@ -238,7 +238,7 @@ static void write_balance(struct json_writer *json, const struct run *run,
     json_member_double(json, "residual_ms", balance.residual_ns / 1e6);
     json_member_double(json, "model_ms", balance.model_ns / 1e6);
     json_member_double(json, "recording_cost_share",
-                       summary_number(run, "recording.cost_share"));
+                       run_fact_number(run, "recording.cost_share"));
     json_object_end(json);
 }
 
