@@ -12,6 +12,7 @@ const struct command *const commands[] = {
     &cmd_weights,
     &cmd_show,
     &cmd_trace,
+    &cmd_plot,
     &cmd_compare,
     &cmd_import,
     &cmd_help,

@@ -2,8 +2,7 @@
 #include "picture/canvas_internal.h"
 
 #include "base/mem.h"
-#include "base/str.h"
-#include "base/utf8.h"
+#include "picture/clean_text.h"
 
 #include <cairo.h>
 #include <math.h>
@@ -164,22 +163,6 @@ static void draw_box(struct canvas *canvas, const struct target *target)
 
 /* ---- labels ----------------------------------------------------------- */
 
-/* cairo gives up for good on what is not UTF-8. */
-static enum assay_status append_clean(struct str *text, const char *name)
-{
-    enum assay_status st = ASSAY_OK;
-
-    for (size_t left = strlen(name); left > 0 && !st;) {
-        size_t n = utf8_length(name, left);
-
-        st = n ? str_append_n(text, name, n) : str_append_char(text, '?');
-        n = n ? n : 1;
-        name += n;
-        left -= n;
-    }
-    return st;
-}
-
 static bool overlap(const struct rectangle *a, const struct rectangle *b)
 {
     return a->x < b->x + b->width && b->x < a->x + a->width &&
@@ -228,7 +211,7 @@ static bool is_light(struct colour colour)
 static enum assay_status
 write_label(struct str *text, const struct target *target, struct error *err)
 {
-    enum assay_status st = append_clean(text, target->name);
+    enum assay_status st = clean_text(text, target->name, strlen(target->name));
 
     if (!st)
         st = str_printf(text, " %.2f", (double)target->score);

@@ -1,0 +1,145 @@
+/* cli/cmd_plot.c - assay plot: a run as a picture. */
+#include "cli/command.h"
+
+#include "cli/inputs.h"
+#include "cli/result.h"
+#include "store/store.h"
+#include "views/plot.h"
+
+#include <string.h>
+
+struct settings {
+    const char *output;
+    int kind;
+};
+
+static const struct option options[] = {
+    {.name = "kind",
+     .letter = 'k',
+     .kind = OPTION_CHOICE,
+     .value = "KIND",
+     .choices = plot_kind_names,
+     .help = "what is drawn",
+     .shown_default = "icicle",
+     OPTION_FIELD(struct settings, kind)},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .value = "FILE",
+     .help = "write there; its ending, .png, .svg or .pdf, says how",
+     .shown_default = "RUN.KIND.png",
+     OPTION_FIELD(struct settings, output)},
+    {.kind = OPTION_END},
+};
+
+static const struct {
+    const char *ending;
+    enum sheet_format format;
+} formats[] = {{".png", SHEET_PNG}, {".svg", SHEET_SVG}, {".pdf", SHEET_PDF}};
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), n_ending = strlen(ending);
+
+    return n >= n_ending && strcmp(text + n - n_ending, ending) == 0;
+}
+
+static enum assay_status
+choose_format(const char *output, enum sheet_format *format, struct error *err)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (ends_with(output, formats[i].ending)) {
+            *format = formats[i].format;
+            return ASSAY_OK;
+        }
+    }
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "%s: a plot's name ends in .png, .svg or .pdf", output);
+}
+
+static enum assay_status default_output(const char *path, int kind,
+                                        struct str *out, struct error *err)
+{
+    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
+                                          NULL};
+    struct str ending = {0};
+    enum assay_status st =
+        str_printf(&ending, ".%s.png", plot_kind_names[kind])
+            ? error_nomem(err, 16, "a file name")
+            : result_name(path, endings, str_text(&ending), out, err);
+
+    str_release(&ending);
+    return st;
+}
+
+static enum assay_status write_plot(const char *path, const char *output,
+                                    enum plot_kind kind, struct error *err)
+{
+    enum sheet_format format = SHEET_PNG;
+    struct result result;
+    struct run *run = NULL;
+    enum assay_status st = choose_format(output, &format, err);
+
+    if (!st)
+        st = result_open(output, &result, err);
+    if (st)
+        return st;
+    st = store_load(path, &run, err);
+    if (!st) {
+        inputs_note(run, path);
+        st = view_plot(run, kind, format, result.sink, err);
+        if (st == ASSAY_UNSUPPORTED)
+            error_context(err, "%s", path);
+    }
+    run_free(run);
+    return result_close(&result, st, err);
+}
+
+static enum assay_status run_plot(const struct arguments *arguments,
+                                  struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+    const char *path = arguments->operands.items[0];
+    struct str name = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (!settings->output)
+        st = default_output(path, settings->kind, &name, err);
+    if (!st)
+        st = write_plot(path,
+                        settings->output ? settings->output : str_text(&name),
+                        (enum plot_kind)settings->kind, err);
+    str_release(&name);
+    return st;
+}
+
+const struct command cmd_plot = {
+    .name = "plot",
+    .section = "Runs",
+    .purpose = "a run as a picture: icicle, memory, latency, roofline, "
+               "timeline",
+    .usage = (const char *const[]){"plot [options] RUN", NULL},
+    .operands = {.min = 1,
+                 .max = 1,
+                 .missing = "a run file",
+                 .endings = run_endings},
+    .description =
+        (const char *const[]){
+            "Draws one page for a paper, a pull request or a slide: the tree "
+            "of modules as wide as their time (icicle), the live bytes of an "
+            "iteration and who owned them at the peak (memory), how long the "
+            "iterations took (latency), each module against the machine's "
+            "peaks (roofline), or one iteration by thread (timeline).",
+            NULL,
+        },
+    .options = options,
+    .examples =
+        (const struct example[]){
+            {"plot run.assay", "write run.icicle.png"},
+            {"plot run.assay --kind roofline -o roofline.svg",
+             "a vector graphic of another kind"},
+            {NULL, NULL},
+        },
+    .settings_bytes = sizeof(struct settings),
+    .run = run_plot,
+};

@@ -1,0 +1,33 @@
+/* picture/axis.h - from values to places on a page, and where to put ticks.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PICTURE_AXIS_H
+#define PICTURE_AXIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* low maps to `from`, high to `to`, which may lie before it. */
+struct axis {
+    double low, high; /* above 0 where the axis is logarithmic */
+    double from, to;
+    bool is_log;
+};
+
+double axis_place(const struct axis *axis, double value);
+
+enum { AXIS_MAX_TICKS = 32 };
+
+struct ticks {
+    double values[AXIS_MAX_TICKS]; /* ascending, between low and high */
+    size_t n;
+};
+
+/* About `wanted` (2 to 10) round values: 1, 2 or 5 times a power of ten; on a
+ * logarithmic axis the powers of ten, with 2 and 5 where those are few. */
+struct ticks axis_ticks(const struct axis *axis, size_t wanted);
+
+/* The low and high that hold both and begin and end at round values. */
+void axis_round(struct axis *axis, size_t wanted);
+
+#endif

@@ -1,0 +1,50 @@
+/* views/plot_internal.h - what the kinds of plots share.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_PLOT_INTERNAL_H
+#define VIEWS_PLOT_INTERNAL_H
+
+#include "picture/axis.h"
+#include "views/plot.h"
+
+struct plot {
+    const struct run *run;
+    struct sheet *sheet;
+    struct area area; /* below the title, inside the margins */
+};
+
+/* A kind of plot draws itself on a page that has a head already. */
+typedef enum assay_status plot_function(struct plot *plot, struct error *err);
+
+#define PLOT_DECLARE(kind, text, draw) plot_function draw;
+PLOT_KINDS(PLOT_DECLARE)
+#undef PLOT_DECLARE
+
+extern const struct ink plot_ink, plot_faint_ink, plot_grid_ink;
+extern const struct ink plot_main_ink, plot_accent_ink;
+
+enum { PLOT_TEXT = 9 }; /* points */
+
+/* The colour of a module by what it does: convolutions alike, and so on. */
+struct ink plot_class_ink(const char *class_name);
+
+/* Appends what a scope is called on a plot: "layer3.0" where its own name is
+ * only a number. Without memory it stays shorter. */
+void plot_name(const struct run *run, uint32_t scope, struct str *out);
+
+/* The title, and below it what was measured where. */
+void plot_head(struct plot *plot, const char *title);
+
+/* An axis along the bottom or the left of an area, with grid lines, numbers
+ * and a caption. The axis gets its places. */
+void plot_axis_below(struct plot *plot, struct area area, struct axis *axis,
+                     const char *caption);
+void plot_axis_left(struct plot *plot, struct area area, struct axis *axis,
+                    const char *caption);
+
+/* A dashed line through the area at a place on its horizontal axis, with
+ * words at its top. */
+void plot_mark(struct plot *plot, struct area area, double x, struct ink ink,
+               const char *words);
+
+#endif

@@ -1,0 +1,286 @@
+/* views/plot_roofline.c - how far each module is from what the machine can do:
+ * arithmetic against traffic (Williams, Waterman, Patterson 2009). */
+#include "base/mem.h"
+#include "base/units.h"
+#include "run/bound.h"
+#include "views/plot_internal.h"
+#include "views/scope_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { most_labels = 12 };
+
+static const double label_size = 7;
+
+/* A module on the roofline. */
+struct mark {
+    size_t row;
+    double intensity; /* FLOP a byte */
+    double gflops;
+    double ns;
+};
+
+/* Places of the words so far. */
+struct labels {
+    struct area area; /* that they must stay in */
+    struct area taken[most_labels];
+    size_t n;
+};
+
+struct roofline {
+    struct rows rows;
+    struct mark *marks; /* the longest first */
+    size_t n;
+    double peak_gflops, bandwidth_gbs;
+};
+
+/* What really ran where that is known, else what was asked for. */
+static double flops_of(const struct scope_work *work)
+{
+    if (!isnan(work->done_flops))
+        return work->done_flops;
+    return add_known(2 * work->macs, work->flops);
+}
+
+static double bytes_of(const struct scope_work *work)
+{
+    if (!isnan(work->done_bytes))
+        return work->done_bytes;
+    return add_known(work->read_bytes, work->write_bytes);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    double left = ((const struct mark *)a)->ns;
+    double right = ((const struct mark *)b)->ns;
+
+    return left < right ? 1 : left > right ? -1 : 0;
+}
+
+static void add_mark(struct roofline *roofline, const struct run *run,
+                     size_t row)
+{
+    const struct row *item = &roofline->rows.items[row];
+    const struct scope_work *work = run_work(run, item->scope);
+    double ns = rows_each(&roofline->rows, item, item->self_ns);
+    double flops, bytes;
+
+    if (!work || !item->is_called || item->is_outside || !(ns > 0))
+        return;
+    flops = flops_of(work);
+    bytes = bytes_of(work);
+    if (flops > 0 && bytes > 0)
+        roofline->marks[roofline->n++] =
+            (struct mark){row, flops / bytes, flops / ns, ns};
+}
+
+static enum assay_status collect(struct roofline *roofline,
+                                 const struct run *run, struct error *err)
+{
+    const struct peaks peaks = peaks_of_facts(run);
+    enum assay_status st = rows_build(run, &roofline->rows, err);
+
+    if (st)
+        return st;
+    roofline->marks = mem_array(roofline->rows.n, sizeof *roofline->marks);
+    if (!roofline->marks)
+        return error_nomem(err, roofline->rows.n * sizeof *roofline->marks,
+                           "a plot");
+    for (size_t i = 0; i < roofline->rows.n; i++)
+        add_mark(roofline, run, i);
+    qsort(roofline->marks, roofline->n, sizeof *roofline->marks, longest_first);
+    roofline->peak_gflops = peaks.gflops;
+    roofline->bandwidth_gbs = peaks.read_gbs;
+    if (roofline->n == 0)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "the run does not know the arithmetic of its modules, "
+                         "so there is no roofline to draw; use --kind icicle");
+    return ASSAY_OK;
+}
+
+static void span_axes(const struct roofline *roofline, struct axis *across,
+                      struct axis *up)
+{
+    *across = *up = (struct axis){.low = INFINITY, .high = 0, .is_log = true};
+    for (size_t i = 0; i < roofline->n; i++) {
+        across->low = fmin(across->low, roofline->marks[i].intensity);
+        across->high = fmax(across->high, roofline->marks[i].intensity);
+        up->low = fmin(up->low, roofline->marks[i].gflops);
+        up->high = fmax(up->high, roofline->marks[i].gflops);
+    }
+    up->high = fmax(up->high, roofline->peak_gflops * 1.3);
+    across->high =
+        fmax(across->high, roofline->peak_gflops / roofline->bandwidth_gbs * 4);
+    /* What takes next to nothing must not squeeze the rest. */
+    up->low = fmax(up->low, up->high / 1e5);
+    across->low = fmax(across->low, across->high / 1e6);
+    axis_round(across, 6);
+    axis_round(up, 6);
+}
+
+static void draw_roof(struct plot *plot, struct area area,
+                      const struct roofline *roofline, const struct axis *x,
+                      const struct axis *y)
+{
+    double ridge = roofline->peak_gflops / roofline->bandwidth_gbs;
+    const struct spot roof[] = {
+        {axis_place(x, x->low),
+         axis_place(y, roofline->bandwidth_gbs * x->low)},
+        {axis_place(x, ridge), axis_place(y, roofline->peak_gflops)},
+        {area.x + area.width, axis_place(y, roofline->peak_gflops)},
+    };
+    char words[96], number[UNITS_MAX];
+
+    if (isnan(ridge)) {
+        sheet_text(plot->sheet, (struct spot){area.x + 6, area.y + 12},
+                   SHEET_LEFT, PLOT_TEXT, plot_faint_ink,
+                   "no roof: the machine's peaks are not in the run (assay "
+                   "machine measures them)");
+        return;
+    }
+    sheet_clip(plot->sheet, area);
+    sheet_path(plot->sheet, roof, 3, plot_ink, 1.6);
+    sheet_unclip(plot->sheet);
+    snprintf(words, sizeof words, "%s GFLOP/s",
+             units_number(number, roofline->peak_gflops));
+    sheet_text(plot->sheet, (struct spot){roof[2].x - 4, roof[2].y - 5},
+               SHEET_RIGHT, PLOT_TEXT, plot_ink, words);
+    snprintf(words, sizeof words, "%s GB/s",
+             units_number(number, roofline->bandwidth_gbs));
+    sheet_text(plot->sheet, (struct spot){roof[1].x - 18, roof[1].y + 2},
+               SHEET_RIGHT, PLOT_TEXT, plot_ink, words);
+}
+
+static double radius_of(const struct roofline *roofline,
+                        const struct mark *mark)
+{
+    return 2 + 8 * sqrt(mark->ns / roofline->marks[0].ns);
+}
+
+static struct spot place_of(const struct mark *mark, const struct axis *x,
+                            const struct axis *y)
+{
+    return (struct spot){axis_place(x, mark->intensity),
+                         axis_place(y, mark->gflops)};
+}
+
+static void draw_mark(struct plot *plot, const struct roofline *roofline,
+                      const struct mark *mark, struct spot middle)
+{
+    const struct row *row = &roofline->rows.items[mark->row];
+    struct ink ink = plot_class_ink(row->class_name);
+
+    ink.alpha = 0.8;
+    sheet_disc(plot->sheet, middle, radius_of(roofline, mark), ink);
+}
+
+/* The last parts of a path say enough. */
+static const char *short_path(const struct str *path)
+{
+    const char *text = str_text(path);
+    size_t n_dots = 0;
+
+    for (size_t i = path->n; i-- > 0;) {
+        if (text[i] == '.' && ++n_dots == 4)
+            return text + i + 1;
+    }
+    return text;
+}
+
+static bool overlap(struct area a, struct area b)
+{
+    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
+           b.y < a.y + a.height;
+}
+
+static bool is_free(const struct labels *labels, struct area place)
+{
+    if (place.x < labels->area.x ||
+        place.x + place.width > labels->area.x + labels->area.width)
+        return false;
+    for (size_t i = 0; i < labels->n; i++) {
+        if (overlap(labels->taken[i], place))
+            return false;
+    }
+    return true;
+}
+
+/* Right of the disc, left of it, above or below: the first that is free. What
+ * finds no place goes without words. */
+static void draw_label(struct plot *plot, struct labels *labels,
+                       struct spot middle, double radius, const char *text)
+{
+    double width = sheet_text_width(plot->sheet, label_size, text);
+    const struct spot places[] = {
+        {middle.x + radius + 3, middle.y - label_size / 2},
+        {middle.x - radius - 3 - width, middle.y - label_size / 2},
+        {middle.x - width / 2, middle.y - radius - label_size - 3},
+        {middle.x - width / 2, middle.y + radius + 3},
+    };
+
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        struct area place = {places[i].x, places[i].y, width, label_size + 1};
+
+        if (!is_free(labels, place))
+            continue;
+        labels->taken[labels->n++] = place;
+        sheet_text(plot->sheet,
+                   (struct spot){place.x, place.y + label_size * 0.85},
+                   SHEET_LEFT, label_size, plot_ink, text);
+        return;
+    }
+}
+
+static void label_mark(struct plot *plot, const struct roofline *roofline,
+                       const struct mark *mark, struct labels *labels,
+                       struct spot middle)
+{
+    const struct row *row = &roofline->rows.items[mark->row];
+    struct str path = {0};
+
+    if (!run_scope_path(plot->run, row->scope, &path))
+        draw_label(plot, labels, middle, radius_of(roofline, mark),
+                   short_path(&path));
+    str_release(&path);
+}
+
+static void draw_marks(struct plot *plot, const struct roofline *roofline)
+{
+    struct area area = plot->area;
+    struct labels labels = {0};
+    struct axis x, y;
+
+    area.x += 50;
+    area.width -= 60;
+    area.height -= 36;
+    labels.area = area;
+    span_axes(roofline, &x, &y);
+    plot_axis_below(plot, area, &x, "FLOP a byte, as executed");
+    plot_axis_left(plot, area, &y, "GFLOP/s, as executed");
+    draw_roof(plot, area, roofline, &x, &y);
+    sheet_clip(plot->sheet, area);
+    for (size_t i = roofline->n; i-- > 0;)
+        draw_mark(plot, roofline, &roofline->marks[i],
+                  place_of(&roofline->marks[i], &x, &y));
+    for (size_t i = 0; i < roofline->n && i < most_labels; i++)
+        label_mark(plot, roofline, &roofline->marks[i], &labels,
+                   place_of(&roofline->marks[i], &x, &y));
+    sheet_unclip(plot->sheet);
+}
+
+enum assay_status plot_roofline(struct plot *plot, struct error *err)
+{
+    struct roofline roofline = {0};
+    enum assay_status st = collect(&roofline, plot->run, err);
+
+    if (!st) {
+        plot_head(plot, "Roofline: modules against the machine, as large as "
+                        "their time");
+        draw_marks(plot, &roofline);
+    }
+    mem_free(roofline.marks);
+    rows_release(&roofline.rows);
+    return st;
+}

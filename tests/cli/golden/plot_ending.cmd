@@ -1,0 +1,1 @@
+assay plot run.assay -o plot.gif

@@ -1,0 +1,241 @@
+/* Plots show what the run says, where its numbers put it. */
+#include "made_runs.h"
+#include "picture/picture.h"
+#include "test.h"
+#include "views/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call) CHECK_STATUS(call, ASSAY_OK, &err)
+
+/* Where the pages of view_plot.c have their plots, in points. */
+enum { left = 24, top = 68, width = 712, height = 348 };
+
+static struct str plotted(const struct run *run, enum plot_kind kind,
+                          enum sheet_format format)
+{
+    struct error err = {0};
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    OK(view_plot(run, kind, format, &sink, &err));
+    return text;
+}
+
+static struct picture drawn(const struct run *run, enum plot_kind kind)
+{
+    struct error err = {0};
+    struct str png = plotted(run, kind, SHEET_PNG);
+    struct picture picture = {0};
+
+    OK(picture_decode(png.text, png.n, "plot", PICTURE_MAX_PIXELS, &picture,
+                      &err));
+    str_release(&png);
+    return picture;
+}
+
+/* At a point of the page. */
+static const uint8_t *pixel(const struct picture *picture, double x, double y)
+{
+    int column = (int)(x * 2), row = (int)(y * 2);
+
+    return picture->rgb +
+           3 * ((size_t)row * (size_t)picture->width + (size_t)column);
+}
+
+static bool is_blue(const uint8_t *rgb)
+{
+    return rgb[2] > rgb[0] + 60;
+}
+
+static bool is_yellow(const uint8_t *rgb)
+{
+    return rgb[0] > rgb[2] + 60 && rgb[1] > rgb[2] + 60;
+}
+
+static bool is_accent(const uint8_t *rgb)
+{
+    return rgb[0] > 180 && rgb[1] < 150 && rgb[2] < 100;
+}
+
+/* conv1 begins where body and backbone do, behind transform's tenth; relu
+ * follows it: five levels of at most 40 points. */
+TEST(an_icicle_gives_each_module_the_width_of_its_time)
+{
+    struct run *run = made_detector();
+    struct picture picture = drawn(run, PLOT_ICICLE);
+    double y = top + 3 * 40 + 36;
+
+    CHECK(!is_blue(pixel(&picture, left + width * 0.095, y)));
+    CHECK(is_blue(pixel(&picture, left + width * 0.105, y)));
+    CHECK(is_blue(pixel(&picture, left + width * 0.395, y)));
+    CHECK(is_yellow(pixel(&picture, left + width * 0.405, y)));
+    CHECK(is_yellow(pixel(&picture, left + width * 0.495, y)));
+    CHECK(!is_yellow(pixel(&picture, left + width * 0.505, y)));
+    picture_release(&picture);
+    run_free(run);
+}
+
+/* The bins reach from 96 to 104 ms in six, the axis one bin farther on both
+ * sides; the median is 100 ms: in the middle. */
+TEST(the_median_is_marked_where_half_of_the_iterations_are_faster)
+{
+    struct run *run = made_detector();
+    struct picture picture = drawn(run, PLOT_LATENCY);
+    double middle = left + 50 + (width - 60) / 2.0;
+    int found = 0;
+
+    for (double x = middle - 2; x <= middle + 2; x += 0.5)
+        for (double y = top; y < top + 12; y += 0.5)
+            found += is_accent(pixel(&picture, x, y));
+    CHECK(found > 4);
+    picture_release(&picture);
+    run_free(run);
+}
+
+/* A peak of 400 GFLOP/s on an axis from 0.001 to 1000 (five decades and a bit
+ * below 520, to whole decades), 312 points high. */
+TEST(the_roof_is_as_high_as_the_peak_of_the_machine)
+{
+    struct run *run = made_model(4);
+    struct error err = {0};
+    struct picture picture;
+    double y = top + 312 - 312 * (log10(400) + 3) / 6;
+    int darkest = 255;
+
+    OK(run_fact_set(run, "machine.peak_gflops", "400", &err));
+    OK(run_fact_set(run, "machine.read_gbs", "20", &err));
+    picture = drawn(run, PLOT_ROOFLINE);
+    for (double d = -1; d <= 1; d += 0.5) {
+        const uint8_t *rgb = pixel(&picture, left + 50 + 330, y + d);
+
+        darkest = rgb[0] < darkest ? rgb[0] : darkest;
+    }
+    CHECK(darkest < 80);
+    picture_release(&picture);
+    run_free(run);
+}
+
+static void add_memory(struct run *run)
+{
+    const struct ledger_row rows[] = {
+        {LEDGER_WEIGHTS, RUN_NONE, 159 << 20, "packed"},
+        {LEDGER_ACTIVATIONS, 1, 357 << 20, ""},
+    };
+    struct error err = {0};
+    uint32_t id;
+
+    OK(run_counter_add(run, RUN_LIVE_BYTES, "bytes", &id, &err));
+    OK(run_counter_count(run, id, 1000000, 100e6, &err));
+    OK(run_counter_count(run, id, 26000000, 600e6, &err));
+    OK(run_counter_count(run, id, 101000000, 100e6, &err));
+    for (size_t i = 0; i < 2; i++)
+        OK(run_ledger_add(run, &rows[i], &err));
+}
+
+/* A quarter of the way along an axis of 402 points. */
+TEST(the_peak_of_memory_is_marked_when_it_happened)
+{
+    struct run *run = made_detector();
+    struct picture picture;
+    int found = 0;
+
+    add_memory(run);
+    picture = drawn(run, PLOT_MEMORY);
+    for (double y = top; y < top + 100; y += 0.5)
+        found += is_accent(pixel(&picture, left + 50 + 402 * 0.25, y));
+    CHECK(found > 40);
+    picture_release(&picture);
+    run_free(run);
+}
+
+TEST(a_timeline_shows_the_iteration_that_was_kept)
+{
+    struct run *run = made_detector();
+    struct picture picture = drawn(run, PLOT_TIMELINE);
+    int blue = 0;
+
+    for (double x = left + 80; x < left + width; x++)
+        blue += is_blue(pixel(&picture, x, top + 3 * 36 + 33));
+    CHECK(blue > 100 && blue < 400);
+    picture_release(&picture);
+    run_free(run);
+}
+
+TEST(every_kind_can_be_had_in_every_format)
+{
+    static const char *const starts[] = {"\x89PNG", "<?xml", "%PDF-"};
+    struct run *run = made_detector();
+    struct error err = {0};
+
+    add_memory(run);
+    OK(run_work_set(run, 1,
+                    &(struct scope_work){.macs = 1e9,
+                                         .read_bytes = 1e6,
+                                         .write_bytes = 1e6,
+                                         .done_flops = 2e9,
+                                         .done_bytes = 2e6,
+                                         .done_by = RUN_NONE},
+                    &err));
+    for (int kind = 0; plot_kind_names[kind]; kind++) {
+        for (int format = SHEET_PNG; format <= SHEET_PDF; format++) {
+            struct str text =
+                plotted(run, (enum plot_kind)kind, (enum sheet_format)format);
+
+            CHECK(strncmp(text.text, starts[format], strlen(starts[format])) ==
+                  0);
+            str_release(&text);
+        }
+    }
+    run_free(run);
+}
+
+static void check_lacks(const struct run *run, enum plot_kind kind,
+                        const char *what)
+{
+    struct error err = {0};
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    CHECK_INT(view_plot(run, kind, SHEET_PNG, &sink, &err), ASSAY_UNSUPPORTED);
+    CHECK_HAS(err.text, what);
+    CHECK_INT(text.n, 0);
+    str_release(&text);
+}
+
+TEST(a_run_that_lacks_what_a_plot_needs_is_refused_with_the_reason)
+{
+    struct run *run = made_pipeline();
+    struct run *empty = NULL;
+    struct error err = {0};
+
+    check_lacks(run, PLOT_MEMORY, "no memory over time");
+    check_lacks(run, PLOT_ROOFLINE, "arithmetic");
+    check_lacks(run, PLOT_LATENCY, "no iterations");
+    run_free(run);
+    OK(run_new(&empty, &err));
+    OK(run_seal(empty, &err));
+    check_lacks(empty, PLOT_TIMELINE, "no iteration in full");
+    check_lacks(empty, PLOT_ICICLE, "no times");
+    run_free(empty);
+}
+
+TEST(names_of_any_kind_are_drawn_without_harm)
+{
+    static const char *const names[] = {"<script>alert(1)</script>", "\xff\xfe",
+                                        "\xd7\xa9\xd7\x9c", "", NULL};
+    char longest[10001];
+
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    for (size_t i = 0; i < 5; i++) {
+        struct run *run = made_with_name(names[i] ? names[i] : longest, "Conv");
+        struct str text = plotted(run, PLOT_ICICLE, SHEET_SVG);
+
+        CHECK_HAS(text.text, "</svg>");
+        str_release(&text);
+        run_free(run);
+    }
+}
