@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# assay run where no more can be written: exit 3, one line that names the file,
+# older files left as they were, nothing half-written. A limit on the size of
+# files stands for a disk that fills up: write() fails in the same way.
+#
+#   tests/cli/full_disk_test.sh build/assay
+set -eu
+program=$(realpath "$1")
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/assay-disk-XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+mkdir cache
+XDG_CACHE_HOME=$scratch/cache
+export XDG_CACHE_HOME
+
+# Drawn, noise is larger than the run file.
+/usr/bin/python3 - <<'PY'
+import random
+import struct
+import zlib
+
+def chunk(kind, data):
+    return (struct.pack(">I", len(data)) + kind + data +
+            struct.pack(">I", zlib.crc32(kind + data)))
+
+side = 1000
+head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+rows = b"".join(b"\0" + random.randbytes(3 * side) for _ in range(side))
+with open("noise.png", "wb") as file:
+    file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) +
+               chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b""))
+PY
+
+# refuse KILOBYTES FILE OPTION...: the run cannot write FILE.
+refuse() {
+    limit=$1
+    file=$2
+    shift 2
+    echo old | tee run.assay >noise_targets.jpg
+    code=0
+    (ulimit -f "$limit" && exec "$program" run faster-rcnn noise.png \
+        --min-size 64 --iters 1 --warmup 0 --tune 0.01 "$@") >../out 2>../err ||
+        code=$?
+    if [ "$code" -ne 3 ] || [ "$(wc -l <../err)" -ne 1 ] || [ -s ../out ] ||
+        ! grep -q "^assay: writing $file.*: " ../err; then
+        echo "with files of at most $limit kB, $*: exit $code"
+        cat ../out ../err
+        exit 1
+    fi
+    if [ "$(echo *)" != "noise.png noise_targets.jpg run.assay" ] ||
+        [ "$(cat run.assay noise_targets.jpg)" != "$(printf 'old\nold')" ]; then
+        echo "with files of at most $limit kB, $*: not all was left alone"
+        ls -l
+        exit 1
+    fi
+}
+
+mkdir here
+mv noise.png here
+cd here
+refuse 700 noise_targets.jpg --score 0
+refuse 700 ./noise_targets.jpg --score 0 --drawn .
+refuse 16 run.assay
+echo "every limit was told"
