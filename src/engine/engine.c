@@ -365,5 +365,8 @@ enum assay_status engine_keep(struct engine *engine, uint32_t value,
 
 const struct tensor *engine_kept(const struct engine *engine, uint32_t value)
 {
-    return engine->values[value].buffer ? &engine->values[value] : NULL;
+    if (value >= graph_value_count(engine->graph) ||
+        !engine->values[value].buffer)
+        return NULL;
+    return &engine->values[value];
 }

@@ -43,7 +43,7 @@ const struct cost *engine_cost(const struct engine *engine, size_t node);
 struct backend *engine_backend(struct engine *engine);
 
 /* A value of the last run, kept because engine_keep() asked for it before;
- * dense; borrowed until the next run. NULL where it was not made. */
+ * dense; borrowed until the next run. NULL where it was not made or is none. */
 enum assay_status engine_keep(struct engine *engine, uint32_t value,
                               struct error *err);
 const struct tensor *engine_kept(const struct engine *engine, uint32_t value);

@@ -305,6 +305,8 @@ TEST(a_value_that_is_not_there_cannot_be_kept)
     err = (struct error){0};
     CHECK_STATUS(engine_keep(engine, 1, &err), ASSAY_BAD_USAGE, &err);
     CHECK_HAS(err.text, "value 1");
+    CHECK(engine_kept(engine, 1) == NULL);
+    CHECK(engine_kept(engine, GRAPH_NONE) == NULL);
     finish(engine, &x, &small);
 }
 
