@@ -7,6 +7,7 @@
 #include "cli/result.h"
 #include "cli/weights_show.h"
 #include "formats/download.h"
+#include "formats/load_weights.h"
 #include "formats/published.h"
 #include "models/models.h"
 
@@ -16,6 +17,7 @@
 struct settings {
     bool json;
     const char *url;
+    int64_t classes;
 };
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
@@ -31,14 +33,24 @@ static const struct option options[] = {
      .help = "fetch: the folder that the files are in",
      .shown_default = PUBLISHED_URL,
      FIELD(url)},
+    {.name = "classes",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 2,
+     .max = 100000,
+     .help = "check: classes of the model, the background included",
+     .shown_default = "91",
+     FIELD(classes)},
     {.kind = OPTION_END},
 };
 
 /* ---- show ------------------------------------------------------------- */
 
-static enum assay_status show(const char *path, const struct settings *settings,
+static enum assay_status show(const char *const *words,
+                              const struct settings *settings,
                               struct error *err)
 {
+    const char *path = words[0];
     struct checkpoint *checkpoint = NULL;
     struct result result;
     enum assay_status st = checkpoint_open(path, &checkpoint, err);
@@ -55,6 +67,55 @@ static enum assay_status show(const char *path, const struct settings *settings,
         weights_show_table(checkpoint, path, result.sink, &result.term);
     checkpoint_free(checkpoint);
     return result_close(&result, sink_status(result.sink, err), err);
+}
+
+/* ---- check ------------------------------------------------------------ */
+
+static enum assay_status build_model(const char *name, int64_t n_classes,
+                                     struct graph **graph, struct error *err)
+{
+    struct model_options build = model_defaults();
+    const char *full = model_full_name(name);
+
+    if (n_classes)
+        build.n_classes = n_classes;
+    return full ? model_build(full, &build, graph, err)
+                : error_set(err, ASSAY_BAD_USAGE,
+                            "there is no model '%s'; 'assay help run' names "
+                            "those that are",
+                            name);
+}
+
+/* Loads the file into the model and says what does not fit, all of it. */
+static enum assay_status check(const char *const *words,
+                               const struct settings *settings,
+                               struct error *err)
+{
+    const char *path = words[0];
+    struct weights_report report = {0};
+    struct weights_problems problems = {.most = SIZE_MAX};
+    struct graph *graph = NULL;
+    struct pool *pool = NULL;
+    struct result result;
+    enum assay_status st =
+        build_model(words[1], settings->classes, &graph, err);
+
+    if (!st)
+        st = pool_new(&pool, err);
+    if (!st)
+        st = result_open(NULL, &result, err);
+    if (!st) {
+        problems.sink = result.sink;
+        st = weights_load_file(graph, path, pool, &problems, &report, err);
+        if (!st)
+            sink_printf(result.sink, "%s fits %s: %zu tensors\n", path,
+                        graph_name(graph), report.n_loaded);
+        st =
+            result_close(&result, st ? st : sink_status(result.sink, err), err);
+    }
+    graph_free(graph);
+    pool_free(pool);
+    return st;
 }
 
 /* ---- list ------------------------------------------------------------- */
@@ -108,13 +169,15 @@ static void list_json(struct sink *sink, const char *folder)
     sink_puts(sink, "\n");
 }
 
-static enum assay_status list(const struct settings *settings,
+static enum assay_status list(const char *const *words,
+                              const struct settings *settings,
                               struct error *err)
 {
     struct str folder = {0};
     struct result result;
     enum assay_status st = published_folder(&folder, err);
 
+    (void)words;
     if (!st)
         st = result_open(NULL, &result, err);
     if (st) {
@@ -200,13 +263,14 @@ static enum assay_status print_fetched(const char *path, bool was_there,
     return result_close(&result, sink_status(result.sink, err), err);
 }
 
-static enum assay_status
-fetch(const char *name, const struct settings *settings, struct error *err)
+static enum assay_status fetch(const char *const *words,
+                               const struct settings *settings,
+                               struct error *err)
 {
     const struct published *published;
     struct str path = {0};
     bool is_there = false;
-    enum assay_status st = find_published(name, &published, err);
+    enum assay_status st = find_published(words[0], &published, err);
 
     if (!st)
         st = published_path(published, &path, &is_there, err);
@@ -221,29 +285,44 @@ fetch(const char *name, const struct settings *settings, struct error *err)
 
 /* ---- the command ------------------------------------------------------ */
 
-static const char *const actions[] = {"show", "list", "fetch", NULL};
+static const char *const action_names[] = {"show", "check", "list", "fetch",
+                                           NULL};
 
-enum action { ACTION_SHOW, ACTION_LIST, ACTION_FETCH };
+/* What goes with each of the names. */
+static const struct action {
+    size_t n_words;     /* behind the name */
+    const char *wanted; /* those, in words */
+    bool has_json, has_url, has_classes;
+    enum assay_status (*run)(const char *const *words,
+                             const struct settings *settings,
+                             struct error *err);
+} actions[] = {
+    {1, "a file of weights", .has_json = true, .run = show},
+    {2, "a file of weights and a model", .has_classes = true, .run = check},
+    {0, "no more words", .has_json = true, .run = list},
+    {1, "the name of a model; 'assay weights list' has them", .has_url = true,
+     .run = fetch},
+};
 
-static enum assay_status find_action(const char *word, enum action *action,
-                                     struct error *err)
+static enum assay_status
+find_action(const char *word, const struct action **action, struct error *err)
 {
     struct nearest nearest = nearest_to(word);
 
-    for (int i = 0; actions[i]; i++) {
-        if (strcmp(actions[i], word) == 0) {
-            *action = (enum action)i;
+    for (int i = 0; action_names[i]; i++) {
+        if (strcmp(action_names[i], word) == 0) {
+            *action = &actions[i];
             return ASSAY_OK;
         }
-        nearest_offer(&nearest, actions[i]);
+        nearest_offer(&nearest, action_names[i]);
     }
     if (nearest.candidate)
         return error_set(err, ASSAY_BAD_USAGE,
                          "cannot '%s' weights; did you mean '%s'?", word,
                          nearest.candidate);
     return error_set(err, ASSAY_BAD_USAGE,
-                     "cannot '%s' weights; there are 'show FILE', 'list' and "
-                     "'fetch NAME'",
+                     "cannot '%s' weights; there are 'show FILE', 'check FILE "
+                     "MODEL', 'list' and 'fetch NAME'",
                      word);
 }
 
@@ -252,35 +331,25 @@ static enum assay_status run_weights(const struct arguments *arguments,
 {
     const struct settings *settings = arguments->settings;
     const char *const *words = arguments->operands.items;
-    bool has_word = arguments->operands.n > 1;
-    enum action action = ACTION_LIST;
+    const struct action *action = NULL;
     enum assay_status st = find_action(words[0], &action, err);
 
     if (st)
         return st;
-    if (settings->url && action != ACTION_FETCH)
+    if (settings->url && !action->has_url)
         return error_set(err, ASSAY_BAD_USAGE,
                          "--url goes with 'fetch', not with '%s'", words[0]);
-    if (settings->json && action == ACTION_FETCH)
+    if (settings->json && !action->has_json)
         return error_set(err, ASSAY_BAD_USAGE,
                          "--json goes with 'show' and 'list'");
-    switch (action) {
-    case ACTION_SHOW:
-        return has_word ? show(words[1], settings, err)
-                        : error_set(err, ASSAY_BAD_USAGE,
-                                    "'show' wants a file of weights");
-    case ACTION_LIST:
-        return has_word ? error_set(err, ASSAY_BAD_USAGE,
-                                    "'list' takes no more words; '%s' is one",
-                                    words[1])
-                        : list(settings, err);
-    case ACTION_FETCH:
-        return has_word ? fetch(words[1], settings, err)
-                        : error_set(err, ASSAY_BAD_USAGE,
-                                    "'fetch' wants the name of a model; "
-                                    "'assay weights list' has them");
-    }
-    return ASSAY_OK;
+    if (settings->classes && !action->has_classes)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--classes goes with 'check', not with '%s'",
+                         words[0]);
+    if (arguments->operands.n - 1 != action->n_words)
+        return error_set(err, ASSAY_BAD_USAGE, "'%s' wants %s", words[0],
+                         action->wanted);
+    return action->run(words + 1, settings, err);
 }
 
 const struct command cmd_weights = {
@@ -288,18 +357,21 @@ const struct command cmd_weights = {
     .section = "Models",
     .purpose = "look into files of weights, fetch published ones",
     .usage = (const char *const[]){"weights show [--json] FILE",
+                                   "weights check [--classes N] FILE MODEL",
                                    "weights list [--json]",
                                    "weights fetch [--url URL] NAME", NULL},
     .operands = {.min = 1,
-                 .max = 2,
-                 .missing = "'show', 'list' or 'fetch'",
-                 .words = actions},
+                 .max = 3,
+                 .missing = "'show', 'check', 'list' or 'fetch'",
+                 .words = action_names},
     .description =
         (const char *const[]){
             "Shows the tensors of a PyTorch checkpoint (both formats) or a "
             "safetensors file: name, type, shape. Nothing in a checkpoint is "
             "executed; one that needs more than tensors is refused, naming "
             "what it wants.",
+            "Checks a file against a model: which tensors are missing, which "
+            "the model does not know, which are of another shape or type.",
             "Lists and fetches the weights of detection models that "
             "torchvision publishes. They are kept in "
             "$XDG_CACHE_HOME/assay/weights, or that folder in ~/.cache. A "

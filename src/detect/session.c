@@ -16,14 +16,46 @@ static void report_bytes(void *context, int64_t delta)
     assay_bytes(delta);
 }
 
+enum { most_told = 10 }; /* tensors of a kind that do not fit */
+
+static size_t untold(size_t n)
+{
+    return n > most_told ? n - most_told : 0;
+}
+
+static void tell_rest(const struct detect_options *options,
+                      const struct weights_report *report)
+{
+    size_t n = untold(report->n_missing) + untold(report->n_unknown) +
+               untold(report->n_unfit);
+
+    if (n && options->warnings)
+        sink_printf(options->warnings,
+                    "... and %zu more; 'assay weights check %s %s' lists all\n",
+                    n, options->weights, options->model);
+}
+
+static enum assay_status load_file(const struct detect_options *options,
+                                   struct session *session, struct error *err)
+{
+    const struct weights_problems problems = {options->warnings, most_told};
+    struct weights_report report = {0};
+    enum assay_status st =
+        weights_load_file(session->graph, options->weights, session->pool,
+                          options->warnings ? &problems : NULL, &report, err);
+
+    if (st)
+        tell_rest(options, &report);
+    return st;
+}
+
 static enum assay_status load_weights(const struct detect_options *options,
                                       struct session *session,
                                       struct error *err)
 {
     ASSAY_SPAN("weights");
     if (options->weights)
-        return weights_load_file(session->graph, options->weights,
-                                 session->pool, options->warnings, NULL, err);
+        return load_file(options, session, err);
     return model_fill(session->graph, session->pool, options->seed, err);
 }
 

@@ -14,7 +14,7 @@ struct match {
     struct graph *graph;
     const struct checkpoint *checkpoint;
     size_t *source; /* by value: tensor of the checkpoint, plus 1; 0: none */
-    struct sink *problems;
+    const struct weights_problems *problems;
     struct weights_report report;
     struct str first[n_problems]; /* the first of each kind, in words */
     struct str text;
@@ -39,8 +39,8 @@ static enum assay_status note(struct match *match, enum problem problem,
     size_t *counts[] = {&match->report.n_missing, &match->report.n_unknown,
                         &match->report.n_unfit};
 
-    if (match->problems)
-        sink_printf(match->problems, "%s  %s\n", words[problem],
+    if (match->problems && *counts[problem] < match->problems->most)
+        sink_printf(match->problems->sink, "%s  %s\n", words[problem],
                     str_text(&match->text));
     if ((*counts[problem])++ == 0 &&
         str_append(&match->first[problem], str_text(&match->text)))
@@ -232,7 +232,8 @@ static void match_release(struct match *match)
 
 enum assay_status weights_load(struct graph *graph,
                                const struct checkpoint *checkpoint,
-                               struct pool *pool, struct sink *problems,
+                               struct pool *pool,
+                               const struct weights_problems *problems,
                                struct weights_report *report, struct error *err)
 {
     size_t n_values = graph_value_count(graph);
@@ -258,7 +259,8 @@ enum assay_status weights_load(struct graph *graph,
 }
 
 enum assay_status weights_load_file(struct graph *graph, const char *path,
-                                    struct pool *pool, struct sink *problems,
+                                    struct pool *pool,
+                                    const struct weights_problems *problems,
                                     struct weights_report *report,
                                     struct error *err)
 {

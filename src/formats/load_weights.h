@@ -16,23 +16,28 @@ struct weights_report {
     size_t n_missing, n_unknown, n_unfit;
 };
 
+/* Where tensors that do not fit are told of, one a line. */
+struct weights_problems {
+    struct sink *sink;
+    size_t most; /* lines about missing, about unknown, about unfit ones */
+};
+
 /* Gives all parameters and buffers of the graph the tensors of their name.
  *
  * Names of torchvision before 0.13 are understood; num_batches_tracked is
  * passed over where the graph has none; other floating point types become
  * float32. Where tensors are missing, unknown to the graph, or of another
  * shape or type, the graph stays as it was and the answer is ASSAY_BAD_INPUT,
- * naming the first of each kind; all of them go to `problems`, one a line, if
- * it is not NULL. report may be NULL. */
-enum assay_status weights_load(struct graph *graph,
-                               const struct checkpoint *checkpoint,
-                               struct pool *pool, struct sink *problems,
-                               struct weights_report *report,
-                               struct error *err);
+ * naming the first of each kind. problems and report may be NULL. */
+enum assay_status
+weights_load(struct graph *graph, const struct checkpoint *checkpoint,
+             struct pool *pool, const struct weights_problems *problems,
+             struct weights_report *report, struct error *err);
 
 /* The same from a file, unwrapped. */
 enum assay_status weights_load_file(struct graph *graph, const char *path,
-                                    struct pool *pool, struct sink *problems,
+                                    struct pool *pool,
+                                    const struct weights_problems *problems,
                                     struct weights_report *report,
                                     struct error *err);
 

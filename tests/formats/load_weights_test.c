@@ -89,6 +89,8 @@ static uint32_t want(struct graph *graph, const char *path)
     return value;
 }
 
+enum { most_told = 4 };
+
 static enum assay_status load(struct graph *graph, struct maker *maker,
                               struct str *problems,
                               struct weights_report *report)
@@ -96,11 +98,12 @@ static enum assay_status load(struct graph *graph, struct maker *maker,
     struct checkpoint *checkpoint = make(maker);
     static struct pool *pool; /* outlives the graphs */
     struct sink sink = sink_to_str(problems);
+    const struct weights_problems told = {&sink, most_told};
     enum assay_status st;
 
     if (!pool)
         CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
-    st = weights_load(graph, checkpoint, pool, &sink, report, &err);
+    st = weights_load(graph, checkpoint, pool, &told, report, &err);
     checkpoint_free(checkpoint);
     return st;
 }
@@ -183,6 +186,28 @@ TEST(what_does_not_fit_is_listed_by_name_and_leaves_the_graph_alone)
               "missing  lost\n");
     CHECK_INT(report.n_loaded, 0);
     CHECK(graph_value(graph, here)->data.buffer == NULL);
+    str_release(&problems);
+    graph_free(graph);
+}
+
+TEST(no_more_than_the_most_of_a_kind_are_told_and_all_are_counted)
+{
+    struct graph *graph = new_graph();
+    struct weights_report report;
+    struct str problems = {0};
+    struct maker maker = {0};
+    char name[16];
+
+    for (int i = 0; i < most_told + 3; i++) {
+        snprintf(name, sizeof name, "gone%d", i);
+        want(graph, name);
+    }
+    put_floats(&maker, "extra", 1);
+    CHECK_INT(load(graph, &maker, &problems, &report), ASSAY_BAD_INPUT);
+    CHECK_STR(str_text(&problems),
+              "unknown  extra\nmissing  gone0\nmissing  gone1\n"
+              "missing  gone2\nmissing  gone3\n");
+    CHECK_INT(report.n_missing, most_told + 3);
     str_release(&problems);
     graph_free(graph);
 }
