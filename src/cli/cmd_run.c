@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "cli/interrupt.h"
 #include "cli/labels.h"
 #include "cli/messages.h"
 #include "cli/nearest.h"
@@ -14,6 +15,7 @@
 #include "store/store.h"
 #include "views/views.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -370,6 +372,20 @@ static enum assay_status show_result(const struct settings *settings,
     return st;
 }
 
+static void tell_stopped(const struct detect_options *job,
+                         const struct detect_report *report)
+{
+    if (report->n_measured >= job->n_images)
+        return;
+    if (report->n_measured)
+        message_note("stopped after %" PRIu64 " of %" PRIu64
+                     " images; the run has those",
+                     report->n_measured, job->n_images);
+    else
+        message_note("stopped before anything was measured; no run was "
+                     "written");
+}
+
 static enum assay_status profile(const struct settings *settings,
                                  struct detect_options *job,
                                  const struct photos *photos, struct error *err)
@@ -383,12 +399,15 @@ static enum assay_status profile(const struct settings *settings,
     struct sink explain = sink_to_str(&explained);
     enum assay_status st;
 
+    job->stop = interrupt_watch();
     job->progress = &progress;
     job->warnings = &screen;
     job->explain = settings->has_explain ? &explain : NULL;
     st = detect_run(job, photos, &report, err);
     progress_finish(&progress);
-    if (!st)
+    if (!st && *job->stop)
+        tell_stopped(job, &report);
+    if (!st && report.n_measured)
         st = show_result(settings, job, &report, &explained, err);
     detect_report_release(&report);
     str_release(&explained);

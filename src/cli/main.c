@@ -1,6 +1,7 @@
 /* cli/main.c - the program: finds the command, reads its options, runs it. */
 #include "base/mem.h"
 #include "cli/help.h"
+#include "cli/interrupt.h"
 #include "cli/messages.h"
 #include "cli/result.h"
 
@@ -87,10 +88,13 @@ int main(int argc, char **argv)
     size_t n_words = argc > 2 ? (size_t)argc - 2 : 0;
     const struct command *command = NULL;
     struct error err = {0};
+    int exit_code;
     enum assay_status st = command_find(name, &command, &err);
 
     signal(SIGXFSZ, SIG_IGN); /* the write that fails is told about instead */
     if (!st)
         st = run_command(command, words + 2, n_words, &err);
-    return st ? message_failure(command, st, &err) : 0;
+    exit_code = st ? message_failure(command, st, &err) : 0;
+    interrupt_pass_on();
+    return exit_code;
 }

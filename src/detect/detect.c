@@ -18,7 +18,8 @@ struct job {
     struct str recording; /* the run file before it is annotated */
     struct intake intake;
     struct warm_up warm_up;
-    uint64_t n_frames; /* to be measured */
+    uint64_t n_frames;   /* to be measured */
+    uint64_t n_measured; /* images up to now */
     struct session session;
     size_t next; /* photograph of the next frame */
     struct findings findings;
@@ -68,6 +69,11 @@ static enum assay_status run_frame(struct job *job, bool is_measured,
     return st;
 }
 
+static bool is_stopped(const struct job *job)
+{
+    return job->options->stop && *job->options->stop;
+}
+
 static enum assay_status run_frames(struct job *job, struct error *err)
 {
     const struct detect_options *options = job->options;
@@ -76,15 +82,16 @@ static enum assay_status run_frames(struct job *job, struct error *err)
 
     if (batch == 1)
         st = photo_times_init(&job->times, job->intake.n, job->n_frames, err);
-    for (uint64_t i = 0; !st && i < job->warm_up.n; i++) {
+    for (uint64_t i = 0; !st && !is_stopped(job) && i < job->warm_up.n; i++) {
         job->next = warm_up_photo(&job->warm_up, i);
         st = run_frame(job, false, err);
     }
     job->next = 0;
     str_clear(&job->findings.first_drawn);
     job->findings = (struct findings){.first_drawn = job->findings.first_drawn};
-    for (uint64_t i = 0; !st && i < job->n_frames; i++) {
+    for (uint64_t i = 0; !st && !is_stopped(job) && i < job->n_frames; i++) {
         st = run_frame(job, true, err);
+        job->n_measured += batch;
         if (options->progress)
             progress_update(options->progress, (i + 1) * batch);
     }
@@ -184,6 +191,7 @@ static void fill_report(const struct job *job, struct detect_report *report)
 {
     const struct findings *findings = &job->findings;
 
+    report->n_measured = job->n_measured;
     report->n_photos = job->intake.n;
     report->n_skipped = job->intake.n_skipped;
     report->n_drawn =
@@ -205,7 +213,7 @@ enum assay_status detect_run(const struct detect_options *options,
         st = plan_frames(&job, err);
     if (!st)
         st = record_frames(&job, err);
-    if (!st)
+    if (!st && job.n_measured)
         st = annotate_run(&(struct annotation){.options = options,
                                                .recording = job.recording.text,
                                                .session = &job.session,

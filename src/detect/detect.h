@@ -14,6 +14,8 @@
 #include "models/models.h"
 #include "picture/photos.h"
 
+#include <signal.h>
+
 struct detect_options {
     const char *model; /* a name of models.h */
     struct model_options build;
@@ -33,6 +35,9 @@ struct detect_options {
     const char *const *labels; /* names of the classes; NULL: COCO's */
     size_t n_labels;
 
+    /* Not 0: end after the iteration under way. NULL: never. */
+    const volatile sig_atomic_t *stop;
+
     struct progress *progress; /* NULL: none */
     struct sink *warnings;     /* a line each: photographs that were skipped */
     struct sink *explain;      /* which kernels were chosen; NULL: nothing */
@@ -40,12 +45,14 @@ struct detect_options {
 
 struct detect_report {
     size_t n_photos, n_skipped;
-    size_t n_drawn;         /* files written */
+    uint64_t n_measured; /* images; fewer than asked for where it was stopped */
+    size_t n_drawn;      /* files written */
     struct str first_drawn; /* the name of the first */
     uint64_t n_detections;  /* at or above the score, in the first pass */
 };
 
-/* Runs and writes options.run_path. The report is released by the caller, also
+/* Runs and writes options.run_path; not where it was stopped before anything
+ * was measured. The report is released by the caller, also
  * on failure. */
 enum assay_status detect_run(const struct detect_options *options,
                              const struct photos *photos,

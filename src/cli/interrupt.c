@@ -1,0 +1,44 @@
+/* cli/interrupt.c - see interrupt.h. */
+#include "cli/interrupt.h"
+
+#include <stddef.h>
+#include <unistd.h>
+
+static const int watched[] = {SIGINT, SIGTERM};
+
+enum { n_watched = sizeof watched / sizeof watched[0] };
+
+/* A handler can reach nothing else. */
+static volatile sig_atomic_t came;
+
+static void note(int number)
+{
+    static const char text[] = "assay: stopping after this iteration; once "
+                               "more ends at once\n";
+
+    came = number;
+    for (int i = 0; i < n_watched; i++)
+        signal(watched[i], SIG_DFL);
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        return; /* it was only to be polite */
+}
+
+const volatile sig_atomic_t *interrupt_watch(void)
+{
+    struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
+    struct sigaction before;
+
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < n_watched; i++) {
+        if (sigaction(watched[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN)
+            sigaction(watched[i], &action, NULL);
+    }
+    return &came;
+}
+
+void interrupt_pass_on(void)
+{
+    if (came)
+        raise(came);
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""assay run that is told to stop: it ends its iteration, keeps what it measured
+and ends by the signal; told twice, it ends at once.
+
+    tests/cli/interrupt_test.py build/assay
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+PHOTO = pathlib.Path(__file__).resolve().parents[2] / "assets/coffee.jpg"
+
+
+def allow_signals():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def stop(folder, signals, *options):
+    """Runs until the first photograph is drawn, at the end of an iteration,
+    then sends the signals. Gives how it ended and what it said."""
+    child = subprocess.Popen(
+        [PROGRAM, "run", "faster-rcnn", str(PHOTO), "--score", "0", *options],
+        cwd=folder, env=dict(os.environ, XDG_CACHE_HOME=folder + "/cache"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=allow_signals)
+    drawn = os.path.join(folder, "coffee_targets.jpg")
+    while not os.path.exists(drawn) and child.poll() is None:
+        time.sleep(0.01)
+    for number in signals:
+        child.send_signal(number)
+        time.sleep(0.05)
+    out, err = child.communicate()
+    os.remove(drawn)
+    return child.returncode, out, err
+
+
+def expect(what, is_so, outcome):
+    if not is_so:
+        sys.exit("%s: %s" % (what, outcome))
+
+
+def files(folder):
+    return sorted(name for name in os.listdir(folder) if name != "cache")
+
+
+def main(folder):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        outcome = stop(folder, [number], "--min-size", "64", "--iters",
+                       "1000000", "--warmup", "0")
+        code, out, err = outcome
+        expect("a stopped run ends by its signal", code == -number, outcome)
+        expect("it says so", "of 1000000 images; the run has those" in err,
+               outcome)
+        expect("its screen is shown", "latency  median" in out, outcome)
+        expect("its run file is there, and nothing else",
+               files(folder) == ["run.assay"], files(folder))
+        shown = subprocess.run([PROGRAM, "show", "run.assay"], cwd=folder,
+                               stdout=subprocess.PIPE, text=True)
+        expect("that can be shown", shown.returncode == 0 and
+               "warm-up 0, measured" in shown.stdout, shown)
+        os.remove(folder + "/run.assay")
+
+    outcome = stop(folder, [signal.SIGTERM], "--min-size", "64", "--warmup",
+                   "1000000")
+    code, out, err = outcome
+    expect("without an iteration it ends by its signal too",
+           code == -signal.SIGTERM and out == "", outcome)
+    expect("and says so", "stopped before anything was measured" in err,
+           outcome)
+    expect("and leaves nothing", files(folder) == [], files(folder))
+
+    outcome = stop(folder, [signal.SIGINT, signal.SIGINT], "--iters", "1000",
+                   "--warmup", "0", "--tune", "0.01")
+    code, out, err = outcome
+    expect("twice ends at once, without a screen",
+           code == -signal.SIGINT and out == "", outcome)
+    expect("and without a run", "run.assay" not in files(folder),
+           files(folder))
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    main(scratch)
