@@ -484,6 +484,10 @@ enum assay_status run_subset(const struct run *run,
                              const struct run_filter *filter, struct run **out,
                              struct error *err);
 
+/* Whether a filter left out something of the iterations it kept: times are of
+ * a part of them then, work and counters of all. */
+bool run_is_part(const struct run *run);
+
 /* Adds another run's iterations behind this one's: same scopes meet, new ones
  * are added. Facts and work of `into` win; the ledger and the live bytes are
  * those of the one with the higher peak. */

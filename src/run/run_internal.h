@@ -61,6 +61,8 @@ struct run {
     size_t n_facts, facts_capacity;
     struct map fact_ids;
 
+    bool is_part; /* see run_is_part() */
+
     struct scope_work *works;
     size_t n_works, works_capacity;
 

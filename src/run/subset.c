@@ -185,6 +185,8 @@ static enum assay_status copy_chosen(struct run *to, const struct run *from,
 
         if (has_names(from, filter, cell->phase, cell->thread))
             st = copy_cell(to, cell, filter, err);
+        else
+            to->is_part |= !cell->is_outside;
     }
     for (size_t i = 0; !st && i < from->n_kept; i++) {
         const struct sample *sample = &from->kept[i];
@@ -238,6 +240,11 @@ static enum assay_status check_filter(const struct run *run,
     return st;
 }
 
+bool run_is_part(const struct run *run)
+{
+    return run->is_part;
+}
+
 enum assay_status run_subset(const struct run *run,
                              const struct run_filter *filter, struct run **out,
                              struct error *err)
@@ -262,6 +269,7 @@ enum assay_status run_subset(const struct run *run,
         run_free(part);
         return st;
     }
+    part->is_part |= run->is_part;
     part->health = run->health;
     part->memory = run->memory;
     part->duration_ns = run->duration_ns;

@@ -28,13 +28,23 @@ static const char *percent_number(char buffer[UNITS_MAX], double ratio)
     return buffer;
 }
 
+bool compare_is_open(const struct compare_row *row)
+{
+    static const double widest = 100; /* from a tenth to ten times */
+
+    return !isnan(row->ratio) && !row->is_significant &&
+           !(row->high <= widest * row->low);
+}
+
 const char *compare_interval_text(char buffer[UNITS_MAX],
                                   const struct compare_row *row)
 {
     char low[UNITS_MAX], high[UNITS_MAX];
 
     buffer[0] = '\0';
-    if (!isnan(row->ratio))
+    if (compare_is_open(row))
+        snprintf(buffer, UNITS_MAX, "too few to tell");
+    else if (!isnan(row->ratio))
         snprintf(buffer, UNITS_MAX, "[%.12s, %.12s]",
                  percent_number(low, row->low),
                  percent_number(high, row->high));
@@ -62,7 +72,9 @@ const char *compare_mark(const struct compare_row *row)
         return row->ratio > 1 ? "slower" : "faster";
     if (row->match == MATCH_RENAMED)
         return "renamed";
-    return isnan(row->ratio) ? "not tested" : "=";
+    if (isnan(row->ratio))
+        return "not tested";
+    return compare_is_open(row) ? "?" : "=";
 }
 
 const char *compare_match_text(enum match match)

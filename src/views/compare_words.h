@@ -12,13 +12,17 @@
 /* "+5.1 %"; "-" where it was not tested. */
 const char *compare_change_text(char buffer[UNITS_MAX],
                                 const struct compare_row *row);
-/* "[+4.2, +6.0]", in percent; "" where it was not tested. */
+/* Whether a row was tested and nothing came of it: so few iterations, or runs,
+ * that differ so much that B may be a tenth of A or ten times A. */
+bool compare_is_open(const struct compare_row *row);
+/* "[+4.2, +6.0]", in percent; "too few to tell" where it is open, "" where it
+ * was not tested. */
 const char *compare_interval_text(char buffer[UNITS_MAX],
                                   const struct compare_row *row);
 /* "0.031", "<0.001"; "" where it was not tested. */
 const char *compare_p_text(char buffer[UNITS_MAX],
                            const struct compare_row *row);
-/* "slower", "faster", "added", "removed", "renamed", "=", "not tested". */
+/* "slower", "faster", "added", "removed", "renamed", "=", "?", "not tested". */
 const char *compare_mark(const struct compare_row *row);
 /* "both", "added", "removed", "renamed": as JSON has it. */
 const char *compare_match_text(enum match match);

@@ -79,8 +79,8 @@ double row_gflops(const struct rows *rows, const struct row *row)
     double ns = rows_each(rows, row, row->total_ns);
 
     /* Without iterations nobody knows how often the work was done. */
-    if (rows->n_iterations == 0 || row->is_outside || !(row->work.macs > 0) ||
-        !(ns > 0))
+    if (rows->n_iterations == 0 || rows->is_part || row->is_outside ||
+        !(row->work.macs > 0) || !(ns > 0))
         return NAN;
     return 2 * row->work.macs / ns;
 }

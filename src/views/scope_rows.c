@@ -163,6 +163,7 @@ enum assay_status rows_build(const struct run *run, struct rows *rows,
         goto done;
     }
     rows->n_iterations = run_iteration_count(run);
+    rows->is_part = run_is_part(run);
     place_rows(run, rows, row_of_scope);
     add_inside(run, rows, row_of_scope);
     if (rows->n_iterations > 0) {

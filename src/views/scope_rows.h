@@ -36,6 +36,7 @@ struct rows {
     uint64_t n_iterations; /* 0: none were marked */
     double whole_ns;       /* what shares are of */
     bool adds_up;          /* threads ran at the same time: sums exceed it */
+    bool is_part; /* of a run: times are of some threads or phases only */
     bool has_classes;
     bool has_macs;
     double
@@ -51,7 +52,8 @@ void rows_release(struct rows *rows);
  * the whole run. */
 double rows_each(const struct rows *rows, const struct row *row, double value);
 
-/* 2 FLOP a MAC over the time of an iteration; NaN where there are no MACs. */
+/* 2 FLOP a MAC over the time of an iteration; NaN where there are no MACs, or
+ * only a part of the time is there. */
 double row_gflops(const struct rows *rows, const struct row *row);
 
 /* Whether the row has no times because another scope does its work. */

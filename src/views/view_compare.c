@@ -193,13 +193,14 @@ static void put_whole(const struct layout *layout)
 
     line_printf(&line, "A %s", units_time(a, row->a_ns));
     line_printf(&line, "B %s", units_time(b, row->b_ns));
-    if (!isnan(row->ratio))
+    if (!isnan(row->ratio) && !compare_is_open(row))
         line_printf(&line, "%s %s", compare_change_text(a, row),
                     compare_interval_text(b, row));
     line.style = row->is_significant ? row_style(row) : STYLE_NONE;
-    line_item(&line, row->is_significant ? compare_mark(row)
-                     : isnan(row->ratio) ? "not tested"
-                                         : "no difference beyond noise");
+    line_item(&line, row->is_significant    ? compare_mark(row)
+                     : isnan(row->ratio)    ? "not tested"
+                     : compare_is_open(row) ? compare_interval_text(b, row)
+                                            : "no difference beyond noise");
     line_end(&line);
 }
 

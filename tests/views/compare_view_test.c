@@ -3,8 +3,9 @@
 #include "base/sink.h"
 #include "run/compare.h"
 #include "test.h"
-#include "views/views.h"
+#include "views/compare_words.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ITERATIONS = 10 };
@@ -312,4 +313,29 @@ TEST(names_from_outside_cannot_move_the_cursor)
     str_release(&text);
     compare_free(c);
     run_free((struct run *)run);
+}
+
+TEST(an_interval_that_says_nothing_is_words)
+{
+    static const struct {
+        struct compare_row row;
+        const char *interval, *mark;
+    } cases[] = {
+        {{.ratio = 1.2, .low = 0.9, .high = 1.6}, "[-10.0, +60.0]", "="},
+        {{.ratio = 1, .low = 0.11, .high = 9}, "[-89.0, +800]", "="},
+        {{.ratio = 1, .low = 0.09, .high = 11}, "too few to tell", "?"},
+        {{.ratio = 3, .low = 1e-9, .high = 1e12}, "too few to tell", "?"},
+        {{.ratio = 3, .low = 0, .high = INFINITY}, "too few to tell", "?"},
+        {{.ratio = 50, .low = 2, .high = 1e3, .is_significant = true},
+         "[+100, +99900]",
+         "slower"},
+        {{.ratio = NAN, .low = NAN, .high = NAN}, "", "not tested"},
+    };
+    char text[UNITS_MAX];
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CHECK_STR(compare_interval_text(text, &cases[i].row),
+                  cases[i].interval);
+        CHECK_STR(compare_mark(&cases[i].row), cases[i].mark);
+    }
 }

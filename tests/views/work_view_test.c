@@ -5,6 +5,7 @@
 #include "test.h"
 #include "views/scope_rows.h"
 
+#include <math.h>
 #include <string.h>
 
 static struct view_options options_for(int width)
@@ -384,4 +385,49 @@ TEST(views_of_work_leak_nothing_whichever_allocation_fails)
         CHECK_INT(st, ASSAY_OK);
     }
     run_free(run);
+}
+
+/* 4 GMAC in 40 ms of one thread, and in as many of another if it has one. */
+static struct run *run_on(bool has_second)
+{
+    struct scope_work work = scope_work_unknown();
+    uint32_t conv, main_thread, second;
+    struct run *run;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &main_thread, NULL),
+              ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "second", THREAD_CPU, &second, NULL),
+              ASSAY_OK);
+    conv = made_scope(run, RUN_ROOT, "conv", "Conv2d");
+    work.macs = 4e9;
+    CHECK_INT(run_work_set(run, conv, &work, NULL), ASSAY_OK);
+    made_call(run, conv, main_thread, 0, 40, 40);
+    if (has_second)
+        made_call(run, conv, second, 0, 40, 40);
+    made_call(run, RUN_ROOT, main_thread, 0, 100, 60);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    return run;
+}
+
+static double rate_on_main(struct run *run)
+{
+    struct run_filter filter = {.thread = "main", .last_iteration = UINT64_MAX};
+    struct rows rows = {0};
+    struct run *part;
+    double rate;
+
+    CHECK_INT(run_subset(run, &filter, &part, NULL), ASSAY_OK);
+    CHECK_INT(rows_build(part, &rows, NULL), ASSAY_OK);
+    rate = row_gflops(&rows, &rows.items[1]);
+    rows_release(&rows);
+    run_free(part);
+    run_free(run);
+    return rate;
+}
+
+TEST(a_rate_is_shown_where_all_of_its_time_is)
+{
+    CHECK_NEAR(rate_on_main(run_on(false)), 200, 1e-9);
+    CHECK(isnan(rate_on_main(run_on(true))));
 }
