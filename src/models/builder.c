@@ -2,7 +2,10 @@
 #include "models/builder.h"
 
 #include "base/str.h"
+#include "ops/adaptive_avg_pool2d.h"
 #include "ops/batch_norm.h"
+#include "ops/clip.h"
+#include "ops/concat.h"
 #include "ops/conv2d.h"
 #include "ops/conv_transpose2d.h"
 #include "ops/linear.h"
@@ -61,13 +64,16 @@ void builder_enter_container(struct builder *builder, const char *name,
     enter(builder, name, class_name, true);
 }
 
+const char *builder_index(struct builder *builder, int index)
+{
+    snprintf(builder->index, sizeof builder->index, "%d", index);
+    return builder->index;
+}
+
 void builder_enter_index(struct builder *builder, int index,
                          const char *class_name)
 {
-    char name[16];
-
-    snprintf(name, sizeof name, "%d", index);
-    enter(builder, name, class_name, false);
+    enter(builder, builder_index(builder, index), class_name, false);
 }
 
 void builder_leave(struct builder *builder)
@@ -91,7 +97,7 @@ void builder_op_outputs(struct builder *builder, const char *name,
 
     for (size_t i = 0; i < n_outputs; i++)
         outputs[i] = GRAPH_NONE;
-    if (!builder->st)
+    if (!builder->st && !builder->is_unused)
         builder->st =
             graph_node_add(builder->graph, &description, outputs, builder->err);
 }
@@ -173,6 +179,12 @@ static uint32_t weight(struct builder *builder, const struct shape *shape,
     case WEIGHT_KAIMING_UNIFORM:
         scale = sqrt(3 / fan_in);
         break;
+    case WEIGHT_KAIMING_UNIFORM_0:
+        scale = sqrt(6 / fan_in);
+        break;
+    case WEIGHT_UNIFORM_FAN_OUT:
+        scale = sqrt(3 / fan_out);
+        break;
     case WEIGHT_DEFAULT:
         scale = sqrt(1 / fan_in);
         break;
@@ -197,14 +209,16 @@ static uint32_t conv_bias(struct builder *builder,
                      (float)sqrt(1 / fan_in));
 }
 
+/* The fan of the outputs does not look at groups: torch.nn.init does not. */
 uint32_t builder_conv(struct builder *builder, const char *name,
                       const struct conv_layer *layer, uint32_t x)
 {
-    struct shape shape =
-        shape_of(4, layer->out, layer->in, layer->kernel, layer->kernel);
+    int64_t groups = layer->groups ? layer->groups : 1;
+    struct shape shape = shape_of(4, layer->out, layer->in / groups,
+                                  layer->kernel, layer->kernel);
     struct conv2d_attrs attrs = conv2d_defaults();
     double area = (double)(layer->kernel * layer->kernel);
-    double fan_in = (double)layer->in * area;
+    double fan_in = (double)(layer->in / groups) * area;
     uint32_t inputs[CONV2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     uint32_t y;
 
@@ -212,6 +226,7 @@ uint32_t builder_conv(struct builder *builder, const char *name,
         attrs.stride[i] = layer->stride;
         attrs.before[i] = attrs.after[i] = layer->padding;
     }
+    attrs.groups = groups;
     builder_enter(builder, name, "Conv2d");
     inputs[CONV2D_WEIGHT] =
         weight(builder, &shape, layer->fill, fan_in, (double)layer->out * area);
@@ -274,45 +289,94 @@ uint32_t builder_norm(struct builder *builder, const char *name,
     return y;
 }
 
-uint32_t builder_relu(struct builder *builder, const char *name, uint32_t x)
+/* A module that is one op without parameters. */
+static uint32_t simple(struct builder *builder, const char *name,
+                       const char *class_name, const struct op_class *op,
+                       const void *attrs, uint32_t x)
 {
-    uint32_t y;
-
-    builder_enter(builder, name, "ReLU");
-    y = builder_op(builder, "", &op_relu, NULL, &x, 1);
-    builder_leave(builder);
-    return y;
-}
-
-uint32_t builder_max_pool(struct builder *builder, const char *name,
-                          const char *class_name, int64_t kernel,
-                          int64_t stride, int64_t padding, uint32_t x)
-{
-    struct max_pool2d_attrs attrs = {.kernel = {kernel, kernel},
-                                     .stride = {stride, stride},
-                                     .before = {padding, padding},
-                                     .after = {padding, padding}};
     uint32_t y;
 
     builder_enter(builder, name, class_name);
-    y = builder_op(builder, "", &op_max_pool2d, &attrs, &x, 1);
+    y = builder_op(builder, "", op, attrs, &x, 1);
     builder_leave(builder);
     return y;
 }
 
-uint32_t builder_linear(struct builder *builder, const char *name, int64_t in,
-                        int64_t out, uint32_t x)
+uint32_t builder_relu(struct builder *builder, const char *name, uint32_t x)
 {
-    struct shape shape = shape_of(2, out, in), bias_shape = shape_of(1, out);
+    return simple(builder, name, "ReLU", &op_relu, NULL, x);
+}
+
+uint32_t builder_relu6(struct builder *builder, const char *name, uint32_t x)
+{
+    struct clip_attrs attrs = {.low = 0, .high = 6};
+
+    return simple(builder, name, "ReLU6", &op_clip, &attrs, x);
+}
+
+uint32_t builder_max_pool(struct builder *builder, const char *name,
+                          const char *class_name,
+                          const struct pool_layer *layer, uint32_t x)
+{
+    struct max_pool2d_attrs attrs = {
+        .kernel = {layer->kernel, layer->kernel},
+        .stride = {layer->stride, layer->stride},
+        .before = {layer->padding, layer->padding},
+        .after = {layer->padding, layer->padding},
+        .ceil = layer->ceil,
+    };
+
+    return simple(builder, name, class_name, &op_max_pool2d, &attrs, x);
+}
+
+uint32_t builder_adaptive_pool(struct builder *builder, const char *name,
+                               int64_t size, uint32_t x)
+{
+    struct adaptive_avg_pool2d_attrs attrs = {.size = {size, size}};
+
+    return simple(builder, name, "AdaptiveAvgPool2d", &op_adaptive_avg_pool2d,
+                  &attrs, x);
+}
+
+uint32_t builder_dropout(struct builder *builder, const char *name, uint32_t x)
+{
+    return simple(builder, name, "Dropout", &op_dropout, NULL, x);
+}
+
+uint32_t builder_flatten(struct builder *builder, uint32_t x)
+{
+    return builder_op(builder, "flatten", &op_flatten, NULL, &x, 1);
+}
+
+uint32_t builder_mean(struct builder *builder, uint32_t x)
+{
+    struct adaptive_avg_pool2d_attrs attrs = {.size = {1, 1}};
+
+    x = builder_op(builder, "mean", &op_adaptive_avg_pool2d, &attrs, &x, 1);
+    return builder_flatten(builder, x);
+}
+
+uint32_t builder_concat(struct builder *builder, const uint32_t *maps, size_t n)
+{
+    struct concat_attrs attrs = {.axis = 1};
+
+    return builder_op(builder, "cat", &op_concat, &attrs, maps, n);
+}
+
+uint32_t builder_linear(struct builder *builder, const char *name,
+                        const struct linear_layer *layer, uint32_t x)
+{
+    struct shape shape = shape_of(2, layer->out, layer->in);
+    struct shape bias_shape = shape_of(1, layer->out);
     struct linear_attrs attrs = {.has_relu = false};
+    double in = (double)layer->in, out = (double)layer->out;
     uint32_t inputs[LINEAR_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE}, y;
 
     builder_enter(builder, name, "Linear");
-    inputs[LINEAR_WEIGHT] =
-        weight(builder, &shape, WEIGHT_DEFAULT, (double)in, (double)out);
-    inputs[LINEAR_BIAS] =
-        parameter(builder, "bias", VALUE_PARAMETER, &bias_shape, FILL_UNIFORM,
-                  (float)sqrt(1 / (double)in));
+    inputs[LINEAR_WEIGHT] = weight(builder, &shape, layer->fill, in, out);
+    inputs[LINEAR_BIAS] = parameter(
+        builder, "bias", VALUE_PARAMETER, &bias_shape,
+        layer->has_zero_bias ? FILL_ZERO : FILL_UNIFORM, (float)sqrt(1 / in));
     y = builder_op(builder, "", &op_linear, &attrs, inputs, LINEAR_INPUTS);
     builder_leave(builder);
     return y;

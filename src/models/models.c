@@ -1,31 +1,45 @@
 /* models/models.c - the models by name, and COCO's classes. */
 #include "models/models.h"
 
-#include "models/rcnn.h"
+#include "models/family.h"
 
 #include <string.h>
 
-struct model_entry {
-    const char *name;
-    const char *alias;
-    enum assay_status (*build)(const char *name, bool has_masks,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err);
-    bool has_masks;
+/* clang-format off */
+static const struct model_entry {
+    const struct family *family;
+    struct member member;
+    const char *alias; /* may be NULL */
+} entries[] = {
+    {&family_alexnet, {.name = "alexnet"}, NULL},
+    {&family_googlenet, {.name = "googlenet"}, NULL},
+    {&family_mnasnet, {.name = "mnasnet1_0"}, NULL},
+    {&family_mobilenet, {.name = "mobilenet_v2"}, NULL},
+    {&family_rcnn, {.name = "fasterrcnn_resnet50_fpn"}, "faster-rcnn"},
+    {&family_rcnn, {.name = "maskrcnn_resnet50_fpn", .has_masks = true},
+     "mask-rcnn"},
+    {&family_resnet, {.name = "resnet18", .depth = 18}, NULL},
+    {&family_resnet, {.name = "resnet34", .depth = 34}, NULL},
+    {&family_resnet, {.name = "resnet50", .depth = 50}, NULL},
+    {&family_resnet, {.name = "resnet101", .depth = 101}, NULL},
+    {&family_squeezenet, {.name = "squeezenet1_0", .depth = 10}, NULL},
+    {&family_squeezenet, {.name = "squeezenet1_1", .depth = 11}, NULL},
+    {&family_vgg, {.name = "vgg11", .depth = 11}, NULL},
+    {&family_vgg, {.name = "vgg16", .depth = 16}, NULL},
+    {&family_vgg, {.name = "vgg19", .depth = 19}, NULL},
+    {&family_vgg, {.name = "vgg11_bn", .depth = 11, .has_norm = true}, NULL},
+    {&family_vgg, {.name = "vgg16_bn", .depth = 16, .has_norm = true}, NULL},
+    {&family_vgg, {.name = "vgg19_bn", .depth = 19, .has_norm = true}, NULL},
 };
-
-static const struct model_entry entries[] = {
-    {"fasterrcnn_resnet50_fpn", "faster-rcnn", rcnn_build, false},
-    {"maskrcnn_resnet50_fpn", "mask-rcnn", rcnn_build, true},
-};
+/* clang-format on */
 
 enum { n_entries = sizeof entries / sizeof entries[0] };
 
 static const struct model_entry *find_entry(const char *name)
 {
     for (int i = 0; i < n_entries; i++) {
-        if (strcmp(entries[i].name, name) == 0 ||
-            strcmp(entries[i].alias, name) == 0)
+        if (strcmp(entries[i].member.name, name) == 0 ||
+            (entries[i].alias && strcmp(entries[i].alias, name) == 0))
             return &entries[i];
     }
     return NULL;
@@ -35,15 +49,26 @@ const char *model_full_name(const char *name)
 {
     const struct model_entry *entry = find_entry(name);
 
-    return entry ? entry->name : NULL;
+    return entry ? entry->member.name : NULL;
+}
+
+enum model_task model_task(const char *name)
+{
+    const struct model_entry *entry = find_entry(name);
+
+    return entry ? entry->family->task : TASK_DETECTION;
 }
 
 const char *const *model_names(void)
 {
     static const char *const names[] = {
-        "faster-rcnn", "fasterrcnn_resnet50_fpn",
-        "mask-rcnn",   "maskrcnn_resnet50_fpn",
-        NULL,
+        "alexnet",       "faster-rcnn",   "fasterrcnn_resnet50_fpn",
+        "googlenet",     "mask-rcnn",     "maskrcnn_resnet50_fpn",
+        "mnasnet1_0",    "mobilenet_v2",  "resnet101",
+        "resnet18",      "resnet34",      "resnet50",
+        "squeezenet1_0", "squeezenet1_1", "vgg11",
+        "vgg11_bn",      "vgg16",         "vgg16_bn",
+        "vgg19",         "vgg19_bn",      NULL,
     };
 
     return names;
@@ -63,6 +88,24 @@ struct model_options model_defaults(void)
     };
 }
 
+struct model_options model_options_for(const char *name,
+                                       enum model_variant variant)
+{
+    static const struct {
+        int64_t n_classes, image_size;
+    } variants[] = {[MODEL_IMAGENET] = {1000, 224},
+                    [MODEL_CIFAR10] = {10, 32},
+                    [MODEL_CIFAR100] = {100, 32}};
+    struct model_options options = model_defaults();
+
+    options.variant = variant;
+    if (model_task(name) == TASK_CLASSIFICATION) {
+        options.n_classes = variants[variant].n_classes;
+        options.image_size = variants[variant].image_size;
+    }
+    return options;
+}
+
 enum assay_status model_build(const char *name,
                               const struct model_options *options,
                               struct graph **out, struct error *err)
@@ -72,7 +115,12 @@ enum assay_status model_build(const char *name,
     *out = NULL;
     if (!entry)
         return error_set(err, ASSAY_NOT_FOUND, "there is no model '%s'", name);
-    return entry->build(entry->name, entry->has_masks, options, out, err);
+    if (options->variant != MODEL_IMAGENET && !entry->family->has_cifar)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "%s has no variant for CIFAR; the resnets, vggs and "
+                         "mobilenet_v2 have one",
+                         entry->member.name);
+    return entry->family->build(&entry->member, options, out, err);
 }
 
 const char *model_coco_class(int64_t label)

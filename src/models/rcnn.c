@@ -1,6 +1,6 @@
 /* models/rcnn.c - Faster R-CNN and Mask R-CNN with a feature pyramid (Ren et
  * al. 2015, He et al. 2017, Lin et al. 2016), as torchvision 0.14 has them. */
-#include "models/rcnn.h"
+#include "models/family.h"
 
 #include "models/resnet.h"
 #include "ops/anchor_grid.h"
@@ -93,6 +93,7 @@ static uint32_t pyramid_conv(struct builder *builder, const char *list,
  * stretched. */
 static void build_pyramid(struct rcnn *rcnn, const uint32_t body[RESNET_LEVELS])
 {
+    static const struct pool_layer coarser = {.kernel = 1, .stride = 2};
     struct builder *builder = &rcnn->builder;
     uint32_t above = GRAPH_NONE;
 
@@ -115,7 +116,7 @@ static void build_pyramid(struct rcnn *rcnn, const uint32_t body[RESNET_LEVELS])
             pyramid_conv(builder, "layer_blocks", level, channels, 3, above);
     }
     rcnn->features[n_levels - 1] =
-        builder_max_pool(builder, "extra_blocks", "LastLevelMaxPool", 1, 2, 0,
+        builder_max_pool(builder, "extra_blocks", "LastLevelMaxPool", &coarser,
                          rcnn->features[n_levels - 2]);
     builder_leave(builder);
 }
@@ -127,7 +128,7 @@ static void build_backbone(struct rcnn *rcnn)
 
     builder_enter(builder, "backbone", "BackboneWithFPN");
     builder_enter(builder, "body", "IntermediateLayerGetter");
-    resnet50_body(builder, rcnn->images[TRANSFORM_BATCH], body);
+    resnet_body(builder, 50, false, rcnn->images[TRANSFORM_BATCH], body);
     builder_leave(builder);
     build_pyramid(rcnn, body);
     builder_leave(builder);
@@ -251,11 +252,15 @@ static uint32_t build_pool(struct rcnn *rcnn, const char *name, int64_t size,
 
 static uint32_t build_box_head(struct builder *builder, uint32_t x)
 {
+    static const struct linear_layer fc6 = {.in = channels * 7 * 7,
+                                            .out = hidden};
+    static const struct linear_layer fc7 = {.in = hidden, .out = hidden};
+
     builder_enter(builder, "box_head", "TwoMLPHead");
-    x = builder_op(builder, "flatten", &op_flatten, NULL, &x, 1);
-    x = builder_linear(builder, "fc6", channels * 7 * 7, hidden, x);
+    x = builder_flatten(builder, x);
+    x = builder_linear(builder, "fc6", &fc6, x);
     x = builder_op(builder, "relu6", &op_relu, NULL, &x, 1);
-    x = builder_linear(builder, "fc7", hidden, hidden, x);
+    x = builder_linear(builder, "fc7", &fc7, x);
     x = builder_op(builder, "relu7", &op_relu, NULL, &x, 1);
     builder_leave(builder);
     return x;
@@ -272,6 +277,8 @@ static void build_boxes(struct rcnn *rcnn)
         .keep = rcnn->options->detections,
     };
     int64_t n = rcnn->options->n_classes;
+    struct linear_layer scores = {.in = hidden, .out = n};
+    struct linear_layer boxes = {.in = hidden, .out = 4 * n};
     uint32_t inputs[BOX_DETECTIONS_INPUTS], x;
 
     x = build_pool(rcnn, "box_roi_pool", 7, rcnn->proposals[RPN_NMS_PROPOSALS],
@@ -279,9 +286,9 @@ static void build_boxes(struct rcnn *rcnn)
     x = build_box_head(builder, x);
     builder_enter(builder, "box_predictor", "FastRCNNPredictor");
     inputs[BOX_DETECTIONS_LOGITS] =
-        builder_linear(builder, "cls_score", hidden, n, x);
+        builder_linear(builder, "cls_score", &scores, x);
     inputs[BOX_DETECTIONS_DELTAS] =
-        builder_linear(builder, "bbox_pred", hidden, 4 * n, x);
+        builder_linear(builder, "bbox_pred", &boxes, x);
     builder_leave(builder);
     inputs[BOX_DETECTIONS_PROPOSALS] = rcnn->proposals[RPN_NMS_PROPOSALS];
     inputs[BOX_DETECTIONS_COUNTS] = rcnn->proposals[RPN_NMS_KEPT];
@@ -374,12 +381,13 @@ static void build_results(struct rcnn *rcnn, bool has_masks)
     }
 }
 
-enum assay_status rcnn_build(const char *name, bool has_masks,
-                             const struct model_options *options,
-                             struct graph **out, struct error *err)
+static enum assay_status build(const struct member *member,
+                               const struct model_options *options,
+                               struct graph **out, struct error *err)
 {
     struct rcnn rcnn = {.options = options};
     struct builder *builder = &rcnn.builder;
+    bool has_masks = member->has_masks;
 
     *out = NULL;
     if (options->n_images < 1 || options->n_images > max_images)
@@ -391,8 +399,8 @@ enum assay_status rcnn_build(const char *name, bool has_masks,
                          "%lld classes cannot be; the background and one more "
                          "are the least",
                          (long long)options->n_classes);
-    if (builder_start(builder, name, has_masks ? "MaskRCNN" : "FasterRCNN",
-                      options, err))
+    if (builder_start(builder, member->name,
+                      has_masks ? "MaskRCNN" : "FasterRCNN", options, err))
         return builder_finish(builder, out);
     build_transform(&rcnn);
     build_backbone(&rcnn);
@@ -405,3 +413,8 @@ enum assay_status rcnn_build(const char *name, bool has_masks,
     build_results(&rcnn, has_masks);
     return builder_finish(builder, out);
 }
+
+const struct family family_rcnn = {
+    .task = TASK_DETECTION,
+    .build = build,
+};

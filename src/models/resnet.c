@@ -2,11 +2,16 @@
  * 3x3 convolution as torchvision has it. */
 #include "models/resnet.h"
 
+#include "models/family.h"
 #include "ops/ops.h"
 
 #include <stdio.h>
 
-enum { expansion = 4 }; /* of a bottleneck's channels */
+/* A block of one depth. */
+struct block {
+    int64_t in, width, out, stride;
+    bool is_bottleneck;
+};
 
 static struct conv_layer body_conv(int64_t in, int64_t out, int64_t kernel,
                                    int64_t stride)
@@ -30,64 +35,129 @@ static uint32_t conv_norm(struct builder *builder, int number,
     return builder_norm(builder, norm, layer->out, x);
 }
 
-static uint32_t downsample(struct builder *builder, int64_t in, int64_t out,
-                           int64_t stride, uint32_t x)
+static uint32_t downsample(struct builder *builder, const struct block *block,
+                           uint32_t x)
 {
-    struct conv_layer layer = body_conv(in, out, 1, stride);
+    struct conv_layer layer =
+        body_conv(block->in, block->out, 1, block->stride);
 
     builder_enter(builder, "downsample", "Sequential");
     x = builder_conv(builder, "0", &layer, x);
-    x = builder_norm(builder, "1", out, x);
+    x = builder_norm(builder, "1", block->out, x);
     builder_leave(builder);
     return x;
 }
 
-static uint32_t bottleneck(struct builder *builder, int index, int64_t in,
-                           int64_t width, int64_t stride, uint32_t x)
+/* Two 3x3 convolutions, or one between two of 1x1. */
+static int list_convs(const struct block *block, struct conv_layer layers[3])
 {
-    int64_t out = width * expansion;
-    struct conv_layer layers[] = {body_conv(in, width, 1, 1),
-                                  body_conv(width, width, 3, stride),
-                                  body_conv(width, out, 1, 1)};
+    if (!block->is_bottleneck) {
+        layers[0] = body_conv(block->in, block->width, 3, block->stride);
+        layers[1] = body_conv(block->width, block->out, 3, 1);
+        return 2;
+    }
+    layers[0] = body_conv(block->in, block->width, 1, 1);
+    layers[1] = body_conv(block->width, block->width, 3, block->stride);
+    layers[2] = body_conv(block->width, block->out, 1, 1);
+    return 3;
+}
+
+static uint32_t build_block(struct builder *builder, int index,
+                            const struct block *block, uint32_t x)
+{
+    struct conv_layer layers[3];
+    int n = list_convs(block, layers);
     uint32_t sum[2] = {x, x};
 
-    builder_enter_index(builder, index, "Bottleneck");
-    for (int i = 0; i < 3; i++) {
+    builder_enter_index(builder, index,
+                        block->is_bottleneck ? "Bottleneck" : "BasicBlock");
+    for (int i = 0; i < n; i++) {
         sum[0] = conv_norm(builder, i + 1, &layers[i], sum[0]);
-        if (i < 2)
+        if (i < n - 1)
             sum[0] = builder_relu(builder, "relu", sum[0]);
     }
-    if (stride != 1 || in != out)
-        sum[1] = downsample(builder, in, out, stride, x);
+    if (block->stride != 1 || block->in != block->out)
+        sum[1] = downsample(builder, block, x);
     x = builder_op(builder, "add", &op_add, NULL, sum, 2);
     x = builder_relu(builder, "relu", x);
     builder_leave(builder);
     return x;
 }
 
-void resnet50_body(struct builder *builder, uint32_t x,
-                   uint32_t levels[RESNET_LEVELS])
+static uint32_t build_stem(struct builder *builder, bool is_small, uint32_t x)
 {
-    static const int blocks[RESNET_LEVELS] = {3, 4, 6, 3};
-    struct conv_layer stem = body_conv(3, 64, 7, 2);
-    int64_t in = 64, width = 64;
+    static const struct pool_layer halving = {
+        .kernel = 3, .stride = 2, .padding = 1};
+    struct conv_layer stem =
+        is_small ? body_conv(3, 64, 3, 1) : body_conv(3, 64, 7, 2);
 
     x = conv_norm(builder, 1, &stem, x);
     x = builder_relu(builder, "relu", x);
-    x = builder_max_pool(builder, "maxpool", "MaxPool2d", 3, 2, 1, x);
+    if (!is_small)
+        x = builder_max_pool(builder, "maxpool", "MaxPool2d", &halving, x);
+    return x;
+}
+
+/* How many blocks each level has. */
+static const int *count_blocks(int depth)
+{
+    static const int shallow[] = {2, 2, 2, 2}, middle[] = {3, 4, 6, 3};
+    static const int deep[] = {3, 4, 23, 3};
+
+    return depth == 18 ? shallow : depth == 101 ? deep : middle;
+}
+
+static int64_t expansion(int depth)
+{
+    return depth >= 50 ? 4 : 1;
+}
+
+void resnet_body(struct builder *builder, int depth, bool is_small, uint32_t x,
+                 uint32_t levels[RESNET_LEVELS])
+{
+    const int *counts = count_blocks(depth);
+    struct block block = {
+        .in = 64, .width = 64, .is_bottleneck = expansion(depth) > 1};
+
+    x = build_stem(builder, is_small, x);
     for (int level = 0; level < RESNET_LEVELS; level++) {
         char name[16];
 
         snprintf(name, sizeof name, "layer%d", level + 1);
         builder_enter(builder, name, "Sequential");
-        for (int i = 0; i < blocks[level]; i++) {
-            int64_t stride = level > 0 && i == 0 ? 2 : 1;
-
-            x = bottleneck(builder, i, in, width, stride, x);
-            in = width * expansion;
+        block.out = block.width * expansion(depth);
+        for (int i = 0; i < counts[level]; i++) {
+            block.stride = level > 0 && i == 0 ? 2 : 1;
+            x = build_block(builder, i, &block, x);
+            block.in = block.out;
         }
         builder_leave(builder);
         levels[level] = x;
-        width *= 2;
+        block.width *= 2;
     }
 }
+
+static enum assay_status build(const struct member *member,
+                               const struct model_options *options,
+                               struct graph **out, struct error *err)
+{
+    struct linear_layer last = {.in = 512 * expansion(member->depth),
+                                .out = options->n_classes};
+    uint32_t levels[RESNET_LEVELS];
+    struct builder builder;
+    uint32_t x = classifier_start(&builder, member, "ResNet", options, err);
+
+    resnet_body(&builder, member->depth, options->variant != MODEL_IMAGENET, x,
+                levels);
+    x = builder_adaptive_pool(&builder, "avgpool", 1,
+                              levels[RESNET_LEVELS - 1]);
+    x = builder_flatten(&builder, x);
+    x = builder_linear(&builder, "fc", &last, x);
+    return classifier_finish(&builder, x, out);
+}
+
+const struct family family_resnet = {
+    .task = TASK_CLASSIFICATION,
+    .has_cifar = true,
+    .build = build,
+};

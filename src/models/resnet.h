@@ -1,4 +1,4 @@
-/* models/resnet.h - the residual networks as a detector's body.
+/* models/resnet.h - the residual networks without their heads.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef MODELS_RESNET_H
@@ -8,9 +8,10 @@
 
 enum { RESNET_LEVELS = 4 };
 
-/* ResNet-50 without its head: the outputs of layer1 to layer4, with 256, 512,
- * 1024 and 2048 channels. */
-void resnet50_body(struct builder *builder, uint32_t x,
-                   uint32_t levels[RESNET_LEVELS]);
+/* ResNet-18, 34, 50 or 101: the outputs of layer1 to layer4, with 64, 128, 256
+ * and 512 channels, four times as many from 50 on. is_small: for images of
+ * 32x32, with a 3x3 convolution and no pooling before layer1. */
+void resnet_body(struct builder *builder, int depth, bool is_small, uint32_t x,
+                 uint32_t levels[RESNET_LEVELS]);
 
 #endif

@@ -1,0 +1,24 @@
+/* models/classifier.c - how every classifier begins and ends. */
+#include "models/family.h"
+
+uint32_t classifier_start(struct builder *builder, const struct member *member,
+                          const char *class_name,
+                          const struct model_options *options,
+                          struct error *err)
+{
+    builder_start(builder, member->name, class_name, options, err);
+    builder->norm = NORM_BATCH;
+    builder->norm_eps = 1e-5f;
+    if (!builder->st && options->n_classes < 1)
+        builder->st = error_set(err, ASSAY_BAD_USAGE,
+                                "%lld classes cannot be; one is the least",
+                                (long long)options->n_classes);
+    return builder_input(builder, "images");
+}
+
+enum assay_status classifier_finish(struct builder *builder, uint32_t x,
+                                    struct graph **out)
+{
+    builder_output(builder, "logits", x);
+    return builder_finish(builder, out);
+}
