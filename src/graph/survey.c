@@ -1,0 +1,157 @@
+/* graph/survey.c - see survey.h. */
+#include "graph/survey.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+enum { max_tensors = 64 }; /* of a node, for the lists on the stack */
+
+void survey_release(struct survey *survey)
+{
+    mem_free(survey->values);
+    mem_free(survey->is_known);
+    mem_free(survey->costs);
+    *survey = (struct survey){0};
+}
+
+static enum assay_status
+make_tables(struct survey *survey, const struct graph *graph, struct error *err)
+{
+    survey->n_values = graph_value_count(graph);
+    survey->values = mem_array(survey->n_values, sizeof *survey->values);
+    survey->is_known = mem_array(survey->n_values, sizeof *survey->is_known);
+    survey->costs = mem_array(graph_node_count(graph), sizeof *survey->costs);
+    if (survey->values && survey->is_known && survey->costs)
+        return ASSAY_OK;
+    return error_nomem(err, survey->n_values * sizeof *survey->values,
+                       "the shapes of a graph");
+}
+
+/* Parameters and constants; the data of those is there to be looked at. */
+static void take_given(struct survey *survey, const struct graph *graph)
+{
+    for (uint32_t i = 0; i < survey->n_values; i++) {
+        const struct value *value = graph_value(graph, i);
+
+        if (value->kind == VALUE_INPUT || value->kind == VALUE_COMPUTED)
+            continue;
+        survey->values[i] = value->data;
+        survey->values[i].dtype = value->dtype;
+        survey->values[i].shape = value->shape;
+        survey->is_known[i] = true;
+    }
+}
+
+static void take_inputs(struct survey *survey, const struct graph *graph,
+                        const struct shape *inputs)
+{
+    for (size_t i = 0; i < graph_input_count(graph); i++) {
+        uint32_t id = graph_input_at(graph, i);
+
+        survey->values[id] = (struct tensor){
+            .dtype = graph_value(graph, id)->dtype, .shape = inputs[i]};
+        survey->is_known[id] = true;
+    }
+}
+
+/* False where one of the inputs is not known. */
+static bool list_inputs(const struct survey *survey, const struct node *node,
+                        const struct tensor **list)
+{
+    if (node->n_inputs > max_tensors || node->n_outputs > max_tensors)
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        uint32_t id = node->inputs[i];
+
+        list[i] = NULL;
+        if (id != GRAPH_NONE && !survey->is_known[id])
+            return false;
+        if (id != GRAPH_NONE)
+            list[i] = &survey->values[id];
+    }
+    return true;
+}
+
+static enum assay_status check_outputs(const struct tensor *outputs, size_t n,
+                                       struct error *err)
+{
+    char text[64];
+    size_t elements;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!shape_elements(&outputs[i].shape, &elements))
+            return error_set(err, ASSAY_BAD_INPUT, "an output of %s cannot be",
+                             shape_text(&outputs[i].shape, text, sizeof text));
+    }
+    return ASSAY_OK;
+}
+
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs[i])
+            cost->read_bytes += tensor_bytes(inputs[i]);
+    }
+    for (size_t i = 0; i < node->n_outputs; i++)
+        cost->write_bytes += tensor_bytes(&outputs[i]);
+    if (node->op->cost)
+        node->op->cost(node, inputs, outputs, cost);
+}
+
+static void name_node(const struct graph *graph, const struct node *node,
+                      struct error *err)
+{
+    const char *path = node->scope == GRAPH_NONE
+                           ? graph_name(graph)
+                           : graph_scope(graph, node->scope)->path;
+
+    error_context(err, "%s%s%s (%s)", path, node->name[0] ? "." : "",
+                  node->name, node->op->name);
+}
+
+static enum assay_status survey_node(struct survey *survey,
+                                     const struct graph *graph, size_t at,
+                                     struct error *err)
+{
+    const struct node *node = graph_node(graph, at);
+    const struct tensor *inputs[max_tensors];
+    struct tensor outputs[max_tensors] = {{0}};
+    enum assay_status st;
+
+    if (!node->op->infer || !list_inputs(survey, node, inputs)) {
+        survey->n_unknown++;
+        return ASSAY_OK;
+    }
+    st = node->op->infer(node, inputs, outputs, err);
+    if (!st)
+        st = check_outputs(outputs, node->n_outputs, err);
+    if (st) {
+        name_node(graph, node, err);
+        return st;
+    }
+    count_cost(node, inputs, outputs, &survey->costs[at]);
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        survey->values[node->outputs[i]] = outputs[i];
+        survey->is_known[node->outputs[i]] = true;
+    }
+    return ASSAY_OK;
+}
+
+enum assay_status survey_graph(struct survey *survey, const struct graph *graph,
+                               const struct shape *inputs, struct error *err)
+{
+    enum assay_status st = make_tables(survey, graph, err);
+
+    if (!st) {
+        take_given(survey, graph);
+        take_inputs(survey, graph, inputs);
+    }
+    for (size_t i = 0; !st && i < graph_node_count(graph); i++)
+        st = survey_node(survey, graph, i, err);
+    if (st)
+        survey_release(survey);
+    return st;
+}
