@@ -4,7 +4,7 @@
 #include "formats/load_weights.h"
 
 #include "base/mem.h"
-#include "formats/half.h"
+#include "tensor/half.h"
 
 #include <string.h>
 

@@ -65,7 +65,9 @@ enum assay_status graph_node_add(struct graph *graph,
     node.outputs = copy_ids(graph, outputs, node.n_outputs);
     if (!node.outputs)
         return error_nomem(err, sizeof node, "the nodes of a model");
-    if (op->attrs_bytes)
+    if (!description->attrs)
+        memset(node.attrs, 0, op->attrs_bytes);
+    else if (op->attrs_bytes)
         memcpy(node.attrs, description->attrs, op->attrs_bytes);
     graph->nodes[graph->n_nodes++] = node;
     return ASSAY_OK;

@@ -11,32 +11,70 @@
 #include "graph/graph.h"
 
 #define OP_LIST(X)                                                             \
+    X(op_abs)                                                                  \
+    X(op_acos)                                                                 \
+    X(op_acosh)                                                                \
     X(op_adaptive_avg_pool2d)                                                  \
     X(op_add)                                                                  \
     X(op_anchor_grid)                                                          \
+    X(op_asin)                                                                 \
+    X(op_asinh)                                                                \
+    X(op_atan)                                                                 \
+    X(op_atanh)                                                                \
     X(op_avg_pool2d)                                                           \
     X(op_batch_norm)                                                           \
     X(op_box_detections)                                                       \
+    X(op_ceil)                                                                 \
+    X(op_celu)                                                                 \
     X(op_clip)                                                                 \
     X(op_concat)                                                               \
     X(op_conv2d)                                                               \
     X(op_conv_transpose2d)                                                     \
+    X(op_cos)                                                                  \
+    X(op_cosh)                                                                 \
     X(op_detection_transform)                                                  \
     X(op_dropout)                                                              \
+    X(op_elu)                                                                  \
+    X(op_erf)                                                                  \
+    X(op_exp)                                                                  \
     X(op_flatten)                                                              \
+    X(op_floor)                                                                \
+    X(op_gelu)                                                                 \
+    X(op_hard_sigmoid)                                                         \
+    X(op_hard_swish)                                                           \
+    X(op_is_inf)                                                               \
+    X(op_is_nan)                                                               \
+    X(op_leaky_relu)                                                           \
     X(op_linear)                                                               \
+    X(op_log)                                                                  \
     X(op_mask_select)                                                          \
     X(op_max_pool2d)                                                           \
+    X(op_mish)                                                                 \
+    X(op_neg)                                                                  \
+    X(op_not)                                                                  \
     X(op_paste_masks)                                                          \
+    X(op_reciprocal)                                                           \
     X(op_relu)                                                                 \
     X(op_resize_boxes)                                                         \
     X(op_resize_nearest)                                                       \
     X(op_roi_align)                                                            \
+    X(op_round)                                                                \
     X(op_rpn_decode)                                                           \
     X(op_rpn_nms)                                                              \
     X(op_rpn_top_k)                                                            \
+    X(op_selu)                                                                 \
+    X(op_shrink)                                                               \
     X(op_sigmoid)                                                              \
-    X(op_softmax)
+    X(op_sign)                                                                 \
+    X(op_sin)                                                                  \
+    X(op_sinh)                                                                 \
+    X(op_softmax)                                                              \
+    X(op_softplus)                                                             \
+    X(op_softsign)                                                             \
+    X(op_sqrt)                                                                 \
+    X(op_tan)                                                                  \
+    X(op_tanh)                                                                 \
+    X(op_thresholded_relu)
 
 #define OP_DECLARE(symbol) extern const struct op_class symbol;
 OP_LIST(OP_DECLARE)

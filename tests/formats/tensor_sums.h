@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "formats/checkpoint.h"
-#include "formats/half.h"
+#include "tensor/half.h"
 #include "test.h"
 
 #include <math.h>

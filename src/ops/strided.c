@@ -1,0 +1,215 @@
+/* ops/strided.c - see strided.h. */
+#include "ops/strided.h"
+
+#include "ops/op_threads.h"
+
+#include <string.h>
+
+enum {
+    parallel_elements = 1 << 15, /* fewer are not worth a second thread */
+    tile = 32 /* rows and columns of a transposition that fit the cache */
+};
+
+struct strides strides_dense(const struct shape *shape)
+{
+    struct strides strides = {{0}};
+    int64_t step = 1;
+
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        strides.of[i] = step;
+        step *= shape->dims[i];
+    }
+    return strides;
+}
+
+struct strides strides_repeat(const struct shape *from, const struct shape *to)
+{
+    struct strides dense = strides_dense(from), strides = {{0}};
+    int missing = to->rank - from->rank;
+
+    for (int i = 0; i < from->rank; i++) {
+        if (from->dims[i] != 1)
+            strides.of[missing + i] = dense.of[i];
+    }
+    return strides;
+}
+
+/* Whether the dimension goes on where the one before it in the walk ends. */
+static bool continues(const struct walk *walk, int dimension, int64_t size,
+                      const struct strides *strides, int source)
+{
+    for (int a = 0; a < walk->n_arrays; a++) {
+        if (walk->strides[a].of[dimension] != strides[a].of[source] * size)
+            return false;
+    }
+    return true;
+}
+
+struct walk walk_start(const struct shape *shape, const struct strides *strides,
+                       int n_arrays)
+{
+    struct walk walk = {.n_arrays = n_arrays, .n_rows = 1, .length = 1};
+
+    for (int i = 0; i < shape->rank; i++) {
+        int64_t size = shape->dims[i];
+
+        if (size == 1)
+            continue;
+        if (walk.rank && continues(&walk, walk.rank - 1, size, strides, i))
+            walk.rank--, size *= walk.dims[walk.rank];
+        walk.dims[walk.rank] = size;
+        for (int a = 0; a < n_arrays; a++)
+            walk.strides[a].of[walk.rank] = strides[a].of[i];
+        walk.rank++;
+    }
+    if (walk.rank) {
+        walk.rank--;
+        walk.length = walk.dims[walk.rank];
+        for (int a = 0; a < n_arrays; a++)
+            walk.steps[a] = walk.strides[a].of[walk.rank];
+    }
+    for (int i = 0; i < walk.rank; i++)
+        walk.n_rows *= walk.dims[i];
+    return walk;
+}
+
+void walk_seek(struct walk *walk, int64_t row)
+{
+    memset(walk->at, 0, sizeof walk->at);
+    for (int i = walk->rank - 1; i >= 0; i--) {
+        walk->index[i] = row % walk->dims[i];
+        row /= walk->dims[i];
+        for (int a = 0; a < walk->n_arrays; a++)
+            walk->at[a] += walk->index[i] * walk->strides[a].of[i];
+    }
+}
+
+void walk_next(struct walk *walk)
+{
+    for (int i = walk->rank - 1; i >= 0; i--) {
+        walk->index[i]++;
+        for (int a = 0; a < walk->n_arrays; a++)
+            walk->at[a] += walk->strides[a].of[i];
+        if (walk->index[i] < walk->dims[i])
+            return;
+        for (int a = 0; a < walk->n_arrays; a++)
+            walk->at[a] -= walk->dims[i] * walk->strides[a].of[i];
+        walk->index[i] = 0;
+    }
+}
+
+/* n elements, from_step and to_step apart. */
+static void copy_row(size_t bytes, const char *from, int64_t from_step,
+                     char *to, int64_t to_step, int64_t n)
+{
+#define COPY(type)                                                             \
+    for (int64_t i = 0; i < n; i++)                                            \
+        ((type *)to)[i * to_step] = ((const type *)from)[i * from_step];
+
+    if (from_step == 1 && to_step == 1)
+        memcpy(to, from, (size_t)n * bytes);
+    else if (bytes == 1)
+        COPY(uint8_t)
+    else if (bytes == 2)
+        COPY(uint16_t)
+    else if (bytes == 4)
+        COPY(uint32_t)
+    else
+        COPY(uint64_t)
+#undef COPY
+}
+
+/* Rows of which many start one element apart in `from`: copied in tiles, or
+ * every element would come from another cache line. */
+static void copy_tiled(const struct walk *walk, size_t bytes, const char *from,
+                       char *to)
+{
+    int64_t rows = walk->dims[walk->rank - 1];
+    int64_t row_from = walk->strides[0].of[walk->rank - 1];
+    int64_t row_to = walk->strides[1].of[walk->rank - 1];
+
+    for (int64_t r = 0; r < rows; r += tile) {
+        int64_t last = r + tile < rows ? r + tile : rows;
+
+        for (int64_t c = 0; c < walk->length; c += tile) {
+            int64_t n = walk->length - c < tile ? walk->length - c : tile;
+
+            for (int64_t i = r; i < last; i++)
+                copy_row(
+                    bytes,
+                    from + (i * row_from + c * walk->steps[0]) * (int64_t)bytes,
+                    walk->steps[0],
+                    to + (i * row_to + c * walk->steps[1]) * (int64_t)bytes,
+                    walk->steps[1], n);
+        }
+    }
+}
+
+/* Rows [first, last) of the walk, or blocks of rows where it is tiled. */
+static void copy_part(const struct walk *walk, bool is_tiled, size_t bytes,
+                      const char *from, char *to, int64_t first, int64_t last)
+{
+    struct walk now = *walk;
+    int64_t rows = is_tiled ? walk->dims[walk->rank - 1] : 1;
+
+    for (int64_t i = first; i < last; i++) {
+        if (is_tiled || i == first)
+            walk_seek(&now, i * rows);
+        else
+            walk_next(&now);
+        if (is_tiled)
+            copy_tiled(&now, bytes, from + now.at[0] * (int64_t)bytes,
+                       to + now.at[1] * (int64_t)bytes);
+        else
+            copy_row(bytes, from + now.at[0] * (int64_t)bytes, now.steps[0],
+                     to + now.at[1] * (int64_t)bytes, now.steps[1], now.length);
+    }
+}
+
+void strided_copy(const struct op_context *context, const struct shape *shape,
+                  size_t element_bytes, const void *from,
+                  const struct strides *from_strides, void *to,
+                  const struct strides *to_strides)
+{
+    struct strides both[] = {*from_strides, *to_strides};
+    struct walk walk = walk_start(shape, both, 2);
+    bool is_tiled = walk.rank && walk.steps[0] != 1 && walk.steps[1] == 1 &&
+                    walk.strides[0].of[walk.rank - 1] == 1;
+    int64_t n = is_tiled ? walk.n_rows / walk.dims[walk.rank - 1] : walk.n_rows;
+    int threads = op_threads(context);
+
+    if (walk.n_rows * walk.length < parallel_elements || n < 2)
+        threads = 1;
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (int part = 0; part < threads; part++)
+        copy_part(&walk, is_tiled, element_bytes, from, to, n * part / threads,
+                  n * (part + 1) / threads);
+}
+
+enum assay_status strided_broadcast(const struct tensor *const *inputs,
+                                    size_t n, struct shape *shape,
+                                    struct error *err)
+{
+    char a[64], b[64];
+
+    *shape = (struct shape){0};
+    for (size_t i = 0; i < n; i++) {
+        const struct shape *other = &inputs[i]->shape;
+        struct shape old = *shape;
+        int rank = old.rank > other->rank ? old.rank : other->rank;
+
+        shape->rank = rank;
+        for (int k = 1; k <= rank; k++) {
+            int64_t x = k <= old.rank ? old.dims[old.rank - k] : 1;
+            int64_t y = k <= other->rank ? other->dims[other->rank - k] : 1;
+
+            if (x != y && x != 1 && y != 1)
+                return error_set(err, ASSAY_BAD_INPUT,
+                                 "%s and %s cannot be broadcast together",
+                                 shape_text(&old, a, sizeof a),
+                                 shape_text(other, b, sizeof b));
+            shape->dims[rank - k] = x == 1 ? y : x;
+        }
+    }
+    return ASSAY_OK;
+}

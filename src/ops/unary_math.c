@@ -1,0 +1,227 @@
+/* ops/unary_math.c - see unary_math.h.
+ *
+ * A line of the list makes an op: its expression is compiled for each type it
+ * is defined for. */
+#include "ops/unary_math.h"
+
+#include "ops/op_threads.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+#include "ops/vector_math.h"
+#include "ops/widen.h"
+
+#include <math.h>
+
+enum { parallel_elements = 1 << 14 };
+
+/* A kernel: n elements of one type. */
+typedef void unary_row(const struct unary_attrs *attrs, const void *from,
+                       void *to, size_t n);
+
+/* The functions of the math library by type. */
+#define BY_TYPE(x, for_float, for_double)                                      \
+    _Generic((x), float : for_float, default : for_double)(x)
+#define ACOS(x)    BY_TYPE(x, acosf, acos)
+#define ACOSH(x)   BY_TYPE(x, acoshf, acosh)
+#define ASIN(x)    BY_TYPE(x, asinf, asin)
+#define ASINH(x)   BY_TYPE(x, asinhf, asinh)
+#define ATAN(x)    BY_TYPE(x, atanf, atan)
+#define ATANH(x)   BY_TYPE(x, atanhf, atanh)
+#define CEIL(x)    BY_TYPE(x, ceilf, ceil)
+#define COS(x)     BY_TYPE(x, cosf, cos)
+#define COSH(x)    BY_TYPE(x, coshf, cosh)
+#define ERF(x)     BY_TYPE(x, erff, erf)
+#define EXP(x)     BY_TYPE(x, vector_exp, exp)
+#define EXPM1(x)   BY_TYPE(x, expm1f, expm1)
+#define FLOOR(x)   BY_TYPE(x, floorf, floor)
+#define LOG(x)     BY_TYPE(x, logf, log)
+#define LOG1P(x)   BY_TYPE(x, log1pf, log1p)
+#define RINT(x)    BY_TYPE(x, rintf, rint)
+#define SIGMOID(x) BY_TYPE(x, vector_sigmoid, sigmoid)
+#define SIN(x)     BY_TYPE(x, sinf, sin)
+#define SINH(x)    BY_TYPE(x, sinhf, sinh)
+#define SQRT(x)    BY_TYPE(x, sqrtf, sqrt)
+#define TAN(x)     BY_TYPE(x, tanf, tan)
+#define TANH(x)    BY_TYPE(x, vector_tanh, tanh)
+#define ABS(x)     ((x) < 0 ? -(x) : (x))
+#define SIGN(x)    ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) == 0 ? 0 : (x))
+/* Without exp() of large numbers, which would overflow. */
+#define SOFTPLUS(x)        (((x) > 0 ? (x) : 0) + LOG1P(EXP(-ABS(x))))
+#define HELD(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+/* X(symbol, name, expression of x, a and b): in float32 and float64. */
+#define FLOAT_UNARY_LIST(X)                                                    \
+    X(acos, "Acos", ACOS(x))                                                   \
+    X(acosh, "Acosh", ACOSH(x))                                                \
+    X(asin, "Asin", ASIN(x))                                                   \
+    X(asinh, "Asinh", ASINH(x))                                                \
+    X(atan, "Atan", ATAN(x))                                                   \
+    X(atanh, "Atanh", ATANH(x))                                                \
+    X(ceil, "Ceil", CEIL(x))                                                   \
+    X(celu, "Celu", x > 0 ? x : a * EXPM1(x / a))                              \
+    X(cos, "Cos", COS(x))                                                      \
+    X(cosh, "Cosh", COSH(x))                                                   \
+    X(elu, "Elu", x > 0 ? x : a * EXPM1(x))                                    \
+    X(erf, "Erf", ERF(x))                                                      \
+    X(exp, "Exp", EXP(x))                                                      \
+    X(floor, "Floor", FLOOR(x))                                                \
+    X(gelu, "Gelu", x *(1 + ERF(x * half_root)) / 2)                           \
+    X(hard_sigmoid, "HardSigmoid", HELD(a *x + b, 0, 1))                       \
+    X(hard_swish, "HardSwish", x *HELD(x + 3, 0, 6) / 6)                       \
+    X(leaky_relu, "LeakyRelu", x < 0 ? a * x : x)                              \
+    X(log, "Log", LOG(x))                                                      \
+    X(mish, "Mish", x *TANH(SOFTPLUS(x)))                                      \
+    X(reciprocal, "Reciprocal", 1 / x)                                         \
+    X(round, "Round", RINT(x))                                                 \
+    X(selu, "Selu", b *(x > 0 ? x : a * EXPM1(x)))                             \
+    X(sigmoid, "Sigmoid", SIGMOID(x))                                          \
+    X(sin, "Sin", SIN(x))                                                      \
+    X(sinh, "Sinh", SINH(x))                                                   \
+    X(softplus, "Softplus", SOFTPLUS(x))                                       \
+    X(softsign, "Softsign", x / (1 + ABS(x)))                                  \
+    X(sqrt, "Sqrt", SQRT(x))                                                   \
+    X(tan, "Tan", TAN(x))                                                      \
+    X(tanh, "Tanh", TANH(x))                                                   \
+    X(thresholded_relu, "ThresholdedRelu", x > a ? x : 0)
+
+/* The same for signed integers too. */
+#define SIGNED_UNARY_LIST(X)                                                   \
+    X(abs, "Abs", ABS(x))                                                      \
+    X(neg, "Neg", -x)                                                          \
+    X(shrink, "Shrink", x<-a ? x + b : x> a ? x - b : 0)                       \
+    X(sign, "Sign", SIGN(x))
+
+/* From float32 and float64 to bool. */
+#define TEST_UNARY_LIST(X)                                                     \
+    X(is_nan, "IsNaN", isnan(x))                                               \
+    X(is_inf, "IsInf", isinf(x) && (x < 0 ? a : b) != 0)
+
+#define ROW(function, type, made, expression)                                  \
+    OP_CLONES static void function(const struct unary_attrs *attrs,            \
+                                   const void *from, void *to, size_t n)       \
+    {                                                                          \
+        const type half_root = (type)0.70710678118654752440;                   \
+        const type a = (type)attrs->alpha, b = (type)attrs->beta;              \
+        const type *read = from;                                               \
+        made *write = to;                                                      \
+                                                                               \
+        (void)half_root, (void)a, (void)b;                                     \
+        for (size_t i = 0; i < n; i++) {                                       \
+            const type x = read[i];                                            \
+                                                                               \
+            write[i] = (made)(expression);                                     \
+        }                                                                      \
+    }
+
+#define FLOAT_ROWS(symbol, name, expression)                                   \
+    ROW(symbol##_f32, float, float, expression)                                \
+    ROW(symbol##_f64, double, double, expression)
+#define SIGNED_ROWS(symbol, name, expression)                                  \
+    FLOAT_ROWS(symbol, name, expression)                                       \
+    ROW(symbol##_i64, int64_t, int64_t, expression)
+#define TEST_ROWS(symbol, name, expression)                                    \
+    ROW(symbol##_f32, float, uint8_t, expression)                              \
+    ROW(symbol##_f64, double, uint8_t, expression)
+FLOAT_UNARY_LIST(FLOAT_ROWS)
+SIGNED_UNARY_LIST(SIGNED_ROWS)
+TEST_UNARY_LIST(TEST_ROWS)
+ROW(not_bool, uint8_t, uint8_t, !x)
+
+/* ---- the ops ---------------------------------------------------------- */
+
+static const struct unary {
+    const struct op_class *op;
+    unary_row *f32, *f64, *i64, *truth;
+} unaries[] = {
+#define FLOAT_ENTRY(symbol, name, expression)                                  \
+    {.op = &op_##symbol, .f32 = symbol##_f32, .f64 = symbol##_f64},
+#define SIGNED_ENTRY(symbol, name, expression)                                 \
+    {.op = &op_##symbol,                                                       \
+     .f32 = symbol##_f32,                                                      \
+     .f64 = symbol##_f64,                                                      \
+     .i64 = symbol##_i64},
+    FLOAT_UNARY_LIST(FLOAT_ENTRY) SIGNED_UNARY_LIST(SIGNED_ENTRY)
+        TEST_UNARY_LIST(FLOAT_ENTRY){.op = &op_not, .truth = not_bool},
+};
+
+static unary_row *find_row(const struct node *node, enum dtype dtype)
+{
+    const struct unary *unary = unaries;
+
+    while (unary->op != node->op)
+        unary++;
+    if (dtype == DTYPE_F32)
+        return unary->f32;
+    if (dtype == DTYPE_F64)
+        return unary->f64;
+    return dtype == DTYPE_BOOL ? unary->truth : unary->i64;
+}
+
+static enum assay_status kernel(const struct op_context *context,
+                                const struct node *node,
+                                const struct tensor *const *inputs,
+                                struct tensor *outputs, struct error *err)
+{
+    unary_row *row = find_row(node, inputs[0]->dtype);
+    size_t n = tensor_elements(inputs[0]);
+    size_t read = dtype_bytes(inputs[0]->dtype);
+    size_t write = dtype_bytes(outputs[0].dtype);
+    const char *from = tensor_data(inputs[0]);
+    char *to = tensor_data(&outputs[0]);
+    size_t parts = n < parallel_elements ? 1 : (size_t)op_threads(context);
+
+    if (!row)
+        return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
+                         node->op->name, dtype_name(inputs[0]->dtype));
+#pragma omp parallel for num_threads((int)parts) if (parts > 1)
+    for (size_t i = 0; i < parts; i++) {
+        size_t first = n * i / parts, last = n * (i + 1) / parts;
+
+        row(node->attrs, from + first * read, to + first * write, last - first);
+    }
+    return ASSAY_OK;
+}
+
+WIDEN_FORWARD(forward, kernel)
+
+static enum assay_status infer_same(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *err)
+{
+    (void)node, (void)err;
+    rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
+    return ASSAY_OK;
+}
+
+static enum assay_status infer_truth(const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *outputs, struct error *err)
+{
+    (void)node, (void)err;
+    rule_set(&outputs[0], DTYPE_BOOL, &inputs[0]->shape);
+    return ASSAY_OK;
+}
+
+#define CLASS(symbol, text, inferred)                                          \
+    const struct op_class op_##symbol = {                                      \
+        .name = text,                                                          \
+        .attrs_bytes = sizeof(struct unary_attrs),                             \
+        .min_inputs = 1,                                                       \
+        .max_inputs = 1,                                                       \
+        .min_outputs = 1,                                                      \
+        .max_outputs = 1,                                                      \
+        .infer = inferred,                                                     \
+        .forward = forward,                                                    \
+        .cost = rule_cost_elementwise,                                         \
+    };
+#define SAME_CLASS(symbol, text, expression)  CLASS(symbol, text, infer_same)
+#define TRUTH_CLASS(symbol, text, expression) CLASS(symbol, text, infer_truth)
+FLOAT_UNARY_LIST(SAME_CLASS)
+SIGNED_UNARY_LIST(SAME_CLASS)
+TEST_UNARY_LIST(TRUTH_CLASS)
+TRUTH_CLASS(not, "Not", )
