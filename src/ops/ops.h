@@ -17,12 +17,14 @@
     X(op_adaptive_avg_pool2d)                                                  \
     X(op_add)                                                                  \
     X(op_anchor_grid)                                                          \
+    X(op_and)                                                                  \
     X(op_asin)                                                                 \
     X(op_asinh)                                                                \
     X(op_atan)                                                                 \
     X(op_atanh)                                                                \
     X(op_avg_pool2d)                                                           \
     X(op_batch_norm)                                                           \
+    X(op_bit_shift)                                                            \
     X(op_box_detections)                                                       \
     X(op_ceil)                                                                 \
     X(op_celu)                                                                 \
@@ -33,26 +35,40 @@
     X(op_cos)                                                                  \
     X(op_cosh)                                                                 \
     X(op_detection_transform)                                                  \
+    X(op_div)                                                                  \
     X(op_dropout)                                                              \
     X(op_elu)                                                                  \
+    X(op_equal)                                                                \
     X(op_erf)                                                                  \
     X(op_exp)                                                                  \
     X(op_flatten)                                                              \
     X(op_floor)                                                                \
     X(op_gelu)                                                                 \
+    X(op_greater)                                                              \
+    X(op_greater_or_equal)                                                     \
     X(op_hard_sigmoid)                                                         \
     X(op_hard_swish)                                                           \
     X(op_is_inf)                                                               \
     X(op_is_nan)                                                               \
     X(op_leaky_relu)                                                           \
+    X(op_less)                                                                 \
+    X(op_less_or_equal)                                                        \
     X(op_linear)                                                               \
     X(op_log)                                                                  \
     X(op_mask_select)                                                          \
+    X(op_max)                                                                  \
     X(op_max_pool2d)                                                           \
+    X(op_mean)                                                                 \
+    X(op_min)                                                                  \
     X(op_mish)                                                                 \
+    X(op_mod)                                                                  \
+    X(op_mul)                                                                  \
     X(op_neg)                                                                  \
     X(op_not)                                                                  \
+    X(op_or)                                                                   \
     X(op_paste_masks)                                                          \
+    X(op_pow)                                                                  \
+    X(op_prelu)                                                                \
     X(op_reciprocal)                                                           \
     X(op_relu)                                                                 \
     X(op_resize_boxes)                                                         \
@@ -72,9 +88,12 @@
     X(op_softplus)                                                             \
     X(op_softsign)                                                             \
     X(op_sqrt)                                                                 \
+    X(op_sub)                                                                  \
+    X(op_sum)                                                                  \
     X(op_tan)                                                                  \
     X(op_tanh)                                                                 \
-    X(op_thresholded_relu)
+    X(op_thresholded_relu)                                                     \
+    X(op_xor)
 
 #define OP_DECLARE(symbol) extern const struct op_class symbol;
 OP_LIST(OP_DECLARE)
