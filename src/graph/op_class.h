@@ -40,9 +40,11 @@ struct op_class {
     size_t min_inputs, max_inputs; /* SIZE_MAX: any number */
     size_t min_outputs, max_outputs;
 
-    /* Types and shapes of the outputs from the inputs, whose data must not be
-     * looked at. NULL: they depend on the data; forward() makes its outputs
-     * itself then. A contradiction is ASSAY_BAD_INPUT, with both shapes. */
+    /* Types and shapes of the outputs from the inputs. Of their data, only
+     * that of inputs that are shapes, axes and the like may be looked at
+     * (ASSAY_UNSUPPORTED where it is not there yet). NULL: the shapes depend
+     * on other data; forward() makes its outputs itself then. A contradiction
+     * is ASSAY_BAD_INPUT, with both shapes. */
     enum assay_status (*infer)(const struct node *node,
                                const struct tensor *const *inputs,
                                struct tensor *outputs, struct error *err);

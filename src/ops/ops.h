@@ -41,13 +41,16 @@
     X(op_equal)                                                                \
     X(op_erf)                                                                  \
     X(op_exp)                                                                  \
+    X(op_expand)                                                               \
     X(op_flatten)                                                              \
+    X(op_flatten_at)                                                           \
     X(op_floor)                                                                \
     X(op_gelu)                                                                 \
     X(op_greater)                                                              \
     X(op_greater_or_equal)                                                     \
     X(op_hard_sigmoid)                                                         \
     X(op_hard_swish)                                                           \
+    X(op_identity)                                                             \
     X(op_is_inf)                                                               \
     X(op_is_nan)                                                               \
     X(op_leaky_relu)                                                           \
@@ -71,6 +74,7 @@
     X(op_prelu)                                                                \
     X(op_reciprocal)                                                           \
     X(op_relu)                                                                 \
+    X(op_reshape)                                                              \
     X(op_resize_boxes)                                                         \
     X(op_resize_nearest)                                                       \
     X(op_roi_align)                                                            \
@@ -84,15 +88,21 @@
     X(op_sign)                                                                 \
     X(op_sin)                                                                  \
     X(op_sinh)                                                                 \
+    X(op_slice)                                                                \
     X(op_softmax)                                                              \
     X(op_softplus)                                                             \
     X(op_softsign)                                                             \
+    X(op_split)                                                                \
     X(op_sqrt)                                                                 \
+    X(op_squeeze)                                                              \
     X(op_sub)                                                                  \
     X(op_sum)                                                                  \
     X(op_tan)                                                                  \
     X(op_tanh)                                                                 \
     X(op_thresholded_relu)                                                     \
+    X(op_tile)                                                                 \
+    X(op_transpose)                                                            \
+    X(op_unsqueeze)                                                            \
     X(op_xor)
 
 #define OP_DECLARE(symbol) extern const struct op_class symbol;

@@ -1,0 +1,82 @@
+/* ops/int_list.c - see int_list.h. */
+#include "ops/int_list.h"
+
+#include "tensor/convert.h"
+
+enum assay_status int_list_read(const struct tensor *tensor,
+                                struct int_list *list, struct error *err)
+{
+    char text[64];
+
+    *list = (struct int_list){0};
+    if (!tensor)
+        return ASSAY_OK;
+    if (!tensor->buffer)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "the shape depends on what is computed before");
+    if (tensor->shape.rank > 1 || dtype_is_float(tensor->dtype) ||
+        tensor_elements(tensor) > INT_LIST_MAX)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "a list of integers is wanted, not %s of %s",
+                         shape_text(&tensor->shape, text, sizeof text),
+                         dtype_name(tensor->dtype));
+    list->n = tensor_elements(tensor);
+    convert_elements(tensor->dtype, tensor_data(tensor), DTYPE_I64, list->of,
+                     list->n);
+    return ASSAY_OK;
+}
+
+enum assay_status int_read(const struct tensor *tensor, int64_t fallback,
+                           int64_t *value, struct error *err)
+{
+    struct int_list list;
+    enum assay_status st = int_list_read(tensor, &list, err);
+
+    *value = fallback;
+    if (st || !tensor)
+        return st;
+    if (list.n != 1)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "one integer is wanted, not %zu of them", list.n);
+    *value = list.of[0];
+    return ASSAY_OK;
+}
+
+enum assay_status axis_resolve(int64_t axis, int rank, int *resolved,
+                               struct error *err)
+{
+    *resolved = 0;
+    if (axis < -rank || axis >= rank)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "axis %lld does not exist in %d dimensions",
+                         (long long)axis, rank);
+    *resolved = (int)(axis < 0 ? axis + rank : axis);
+    return ASSAY_OK;
+}
+
+enum assay_status axes_resolve(const struct int_list *list, int rank,
+                               unsigned *axes, struct error *err)
+{
+    *axes = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        int axis;
+        enum assay_status st = axis_resolve(list->of[i], rank, &axis, err);
+
+        if (!st && *axes >> axis & 1)
+            st =
+                error_set(err, ASSAY_BAD_INPUT, "axis %d is named twice", axis);
+        if (st)
+            return st;
+        *axes |= 1U << axis;
+    }
+    return ASSAY_OK;
+}
+
+int64_t shape_span(const struct shape *shape, int first, int last)
+{
+    int64_t n = 1;
+
+    for (int i = first; i < last; i++)
+        n *= shape->dims[i];
+    return n;
+}
