@@ -72,6 +72,16 @@ enum assay_status axes_resolve(const struct int_list *list, int rank,
     return ASSAY_OK;
 }
 
+enum assay_status indices_check(const struct tensor *const *inputs,
+                                size_t input, struct error *err)
+{
+    if (dtype_wide(inputs[input]->dtype) == DTYPE_I64)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "input %zu is %s, indices are wanted", input,
+                     dtype_name(inputs[input]->dtype));
+}
+
 int64_t shape_span(const struct shape *shape, int first, int last)
 {
     int64_t n = 1;

@@ -29,6 +29,10 @@ enum assay_status axis_resolve(int64_t axis, int rank, int *resolved,
 enum assay_status axes_resolve(const struct int_list *list, int rank,
                                unsigned *axes, struct error *err);
 
+/* That an input holds signed integers, which kernels get as int64. */
+enum assay_status indices_check(const struct tensor *const *inputs,
+                                size_t input, struct error *err);
+
 /* Elements in dims [first, last) of a shape. */
 int64_t shape_span(const struct shape *shape, int first, int last);
 

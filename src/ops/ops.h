@@ -26,10 +26,13 @@
     X(op_batch_norm)                                                           \
     X(op_bit_shift)                                                            \
     X(op_box_detections)                                                       \
+    X(op_cast)                                                                 \
     X(op_ceil)                                                                 \
     X(op_celu)                                                                 \
     X(op_clip)                                                                 \
+    X(op_compress)                                                             \
     X(op_concat)                                                               \
+    X(op_constant_of_shape)                                                    \
     X(op_conv2d)                                                               \
     X(op_conv_transpose2d)                                                     \
     X(op_cos)                                                                  \
@@ -42,9 +45,13 @@
     X(op_erf)                                                                  \
     X(op_exp)                                                                  \
     X(op_expand)                                                               \
+    X(op_eye_like)                                                             \
     X(op_flatten)                                                              \
     X(op_flatten_at)                                                           \
     X(op_floor)                                                                \
+    X(op_gather)                                                               \
+    X(op_gather_elements)                                                      \
+    X(op_gather_nd)                                                            \
     X(op_gelu)                                                                 \
     X(op_greater)                                                              \
     X(op_greater_or_equal)                                                     \
@@ -67,11 +74,15 @@
     X(op_mod)                                                                  \
     X(op_mul)                                                                  \
     X(op_neg)                                                                  \
+    X(op_non_zero)                                                             \
     X(op_not)                                                                  \
+    X(op_one_hot)                                                              \
     X(op_or)                                                                   \
+    X(op_pad)                                                                  \
     X(op_paste_masks)                                                          \
     X(op_pow)                                                                  \
     X(op_prelu)                                                                \
+    X(op_range)                                                                \
     X(op_reciprocal)                                                           \
     X(op_relu)                                                                 \
     X(op_reshape)                                                              \
@@ -82,12 +93,16 @@
     X(op_rpn_decode)                                                           \
     X(op_rpn_nms)                                                              \
     X(op_rpn_top_k)                                                            \
+    X(op_scatter_elements)                                                     \
+    X(op_scatter_nd)                                                           \
     X(op_selu)                                                                 \
+    X(op_shape_of)                                                             \
     X(op_shrink)                                                               \
     X(op_sigmoid)                                                              \
     X(op_sign)                                                                 \
     X(op_sin)                                                                  \
     X(op_sinh)                                                                 \
+    X(op_size)                                                                 \
     X(op_slice)                                                                \
     X(op_softmax)                                                              \
     X(op_softplus)                                                             \
@@ -102,7 +117,9 @@
     X(op_thresholded_relu)                                                     \
     X(op_tile)                                                                 \
     X(op_transpose)                                                            \
+    X(op_trilu)                                                                \
     X(op_unsqueeze)                                                            \
+    X(op_where)                                                                \
     X(op_xor)
 
 #define OP_DECLARE(symbol) extern const struct op_class symbol;
