@@ -120,7 +120,8 @@ struct node {
     size_t n_stands_for;
 };
 
-/* Appends a node. attrs are copied; NULL: all zero. outputs gets n_outputs new values. */
+/* Appends a node. attrs are copied; NULL: all zero. outputs gets n_outputs new
+ * values. */
 struct node_description {
     const struct op_class *op;
     const void *attrs;
