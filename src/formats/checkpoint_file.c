@@ -2,15 +2,10 @@
  * they have. */
 #include "formats/checkpoint_internal.h"
 
-#include "base/file.h"
 #include "base/mem.h"
+#include "formats/mapped_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 const char *checkpoint_kind_text(enum checkpoint_kind kind)
 {
@@ -112,77 +107,13 @@ void checkpoint_free(struct checkpoint *checkpoint)
     mem_free(checkpoint);
 }
 
-struct mapping {
-    void *bytes;
-    size_t n;
-};
-
-static void unmap(void *context)
-{
-    struct mapping *mapping = context;
-
-    if (mapping->bytes)
-        munmap(mapping->bytes, mapping->n);
-    mem_free(mapping);
-}
-
-/* Private and writable, so that whoever gets a tensor may change it. */
-static enum assay_status map_descriptor(int fd, const char *path,
-                                        struct mapping *mapping,
-                                        struct error *err)
-{
-    struct stat info;
-
-    if (fstat(fd, &info))
-        return error_errno(err, errno, "cannot read %s", path);
-    if (!S_ISREG(info.st_mode))
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "cannot read %s: weights are read from regular files",
-                         path);
-    mapping->n = (size_t)info.st_size;
-    mapping->bytes = mmap(NULL, mapping->n, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-    if (mapping->bytes == MAP_FAILED) {
-        mapping->bytes = NULL;
-        return errno == ENOMEM
-                   ? error_nomem(err, mapping->n, "the file of weights")
-                   : error_errno(err, errno, "cannot read %s", path);
-    }
-    return ASSAY_OK;
-}
-
-static enum assay_status map_file(const char *path, struct buffer **out,
-                                  struct error *err)
-{
-    struct mapping *mapping = mem_zalloc(sizeof *mapping);
-    enum assay_status st;
-    int fd;
-
-    *out = NULL;
-    if (!mapping)
-        return error_nomem(err, sizeof *mapping, "a file of weights");
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    st = fd < 0 ? error_errno(err, errno, "cannot read %s", path)
-                : map_descriptor(fd, path, mapping, err);
-    if (fd >= 0)
-        close(fd);
-    if (!st)
-        st = buffer_wrap_file(mapping->bytes, mapping->n, unmap, mapping, out,
-                              err);
-    if (st)
-        unmap(mapping);
-    return st;
-}
-
 enum assay_status checkpoint_open(const char *path, struct checkpoint **out,
                                   struct error *err)
 {
     struct buffer *file = NULL;
-    enum assay_status st = file_check_input(path, err);
+    enum assay_status st = mapped_file_open(path, &file, err);
 
     *out = NULL;
-    if (!st)
-        st = map_file(path, &file, err);
     if (st)
         return st;
     st = checkpoint_read(file, out, err);

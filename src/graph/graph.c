@@ -177,6 +177,20 @@ enum assay_status graph_input(struct graph *graph, const char *name,
     return st;
 }
 
+void graph_declare_input(struct graph *graph, uint32_t value,
+                         const struct shape *shape)
+{
+    graph->values[value].shape = *shape;
+    graph->values[value].is_declared = true;
+}
+
+const struct shape *graph_input_shape(const struct graph *graph, size_t i)
+{
+    const struct value *input = &graph->values[graph->inputs[i]];
+
+    return input->is_declared ? &input->shape : NULL;
+}
+
 enum assay_status graph_parameter(struct graph *graph, uint32_t scope,
                                   const char *name, enum value_kind kind,
                                   enum dtype dtype, const struct shape *shape,

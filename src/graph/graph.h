@@ -64,7 +64,9 @@ struct value {
     enum value_kind kind;
     enum dtype dtype;
     const char *name;   /* "backbone.body.conv1.weight"; "" where computed */
-    struct shape shape; /* of parameters, buffers, constants */
+    struct shape shape; /* of parameters, buffers, constants, and of inputs
+                           where it is declared */
+    bool is_declared;   /* an input that has a shape; -1: any size */
     struct tensor data; /* of those, once loaded; owned by the graph */
     uint32_t producer;  /* node, or GRAPH_NONE */
     int output;         /* which output of the producer */
@@ -76,6 +78,11 @@ struct value {
 enum assay_status graph_input(struct graph *graph, const char *name,
                               enum dtype dtype, uint32_t *value,
                               struct error *err);
+/* Which shapes an input may have; -1 leaves a size free. The engine refuses
+ * others. NULL from graph_input_shape(): nothing was declared. */
+void graph_declare_input(struct graph *graph, uint32_t value,
+                         const struct shape *shape);
+const struct shape *graph_input_shape(const struct graph *graph, size_t i);
 /* name is relative to the scope: "weight". The data comes later. */
 enum assay_status graph_parameter(struct graph *graph, uint32_t scope,
                                   const char *name, enum value_kind kind,
