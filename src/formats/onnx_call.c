@@ -1,0 +1,335 @@
+/* formats/onnx_call.c - see onnx_import.h: what mappings are made of. */
+#include "formats/onnx_frame.h"
+
+#include "base/str.h"
+#include "tensor/convert.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- attributes -------------------------------------------------------- */
+
+static const struct onnx_attribute *find_own(const struct onnx_node *node,
+                                             const char *name)
+{
+    for (size_t i = 0; i < node->n_attributes; i++) {
+        if (strcmp(node->attributes[i].name, name) == 0)
+            return &node->attributes[i];
+    }
+    return NULL;
+}
+
+const struct onnx_attribute *onnx_attribute(const struct onnx_call *call,
+                                            const char *name)
+{
+    const struct onnx_attribute *found = find_own(call->node, name);
+
+    while (found && found->ref_name[0]) {
+        call = call->frame->caller;
+        found = call ? find_own(call->node, found->ref_name) : NULL;
+    }
+    return found;
+}
+
+bool onnx_has(const struct onnx_call *call, const char *name)
+{
+    return onnx_attribute(call, name);
+}
+
+int64_t onnx_int(const struct onnx_call *call, const char *name,
+                 int64_t fallback)
+{
+    const struct onnx_attribute *found = onnx_attribute(call, name);
+
+    return found ? found->i : fallback;
+}
+
+float onnx_float(const struct onnx_call *call, const char *name, float fallback)
+{
+    const struct onnx_attribute *found = onnx_attribute(call, name);
+
+    return found ? found->f : fallback;
+}
+
+const char *onnx_text(const struct onnx_call *call, const char *name,
+                      const char *fallback)
+{
+    const struct onnx_attribute *found = onnx_attribute(call, name);
+
+    return found ? found->s : fallback;
+}
+
+size_t onnx_ints(const struct onnx_call *call, const char *name,
+                 const int64_t **ints)
+{
+    const struct onnx_attribute *found = onnx_attribute(call, name);
+
+    *ints = found ? found->ints : NULL;
+    return found ? found->n_ints : 0;
+}
+
+size_t onnx_floats(const struct onnx_call *call, const char *name,
+                   const float **floats)
+{
+    const struct onnx_attribute *found = onnx_attribute(call, name);
+
+    *floats = found ? found->floats : NULL;
+    return found ? found->n_floats : 0;
+}
+
+size_t onnx_texts(const struct onnx_call *call, const char *name,
+                  const char *const **texts)
+{
+    const struct onnx_attribute *found = onnx_attribute(call, name);
+
+    *texts = found ? (const char *const *)found->strings : NULL;
+    return found ? found->n_strings : 0;
+}
+
+/* ---- values ------------------------------------------------------------ */
+
+uint32_t onnx_input(const struct onnx_call *call, size_t i)
+{
+    return i < call->n_inputs ? call->inputs[i] : GRAPH_NONE;
+}
+
+const struct tensor *onnx_known(const struct onnx_call *call, uint32_t value)
+{
+    return onnx_target_known(call->frame->target, value);
+}
+
+const struct tensor *onnx_constant(const struct onnx_call *call, uint32_t value)
+{
+    const struct tensor *known = onnx_known(call, value);
+
+    return known && known->buffer ? known : NULL;
+}
+
+struct pool *onnx_pool(const struct onnx_call *call)
+{
+    return call->frame->importer->data.pool;
+}
+
+uint32_t onnx_new_constant(struct onnx_call *call, struct tensor data)
+{
+    uint32_t value = GRAPH_NONE;
+
+    if (call->st)
+        tensor_release(&data);
+    else
+        call->st = graph_constant(call->frame->target->graph, "", data, &value,
+                                  call->err);
+    return value;
+}
+
+static uint32_t new_list(struct onnx_call *call, enum dtype dtype,
+                         const void *numbers, size_t n)
+{
+    struct shape shape = shape_of(1, (int64_t)n);
+    struct tensor made;
+
+    if (!call->st)
+        call->st = tensor_new(onnx_pool(call), dtype, &shape, &made, call->err);
+    if (call->st)
+        return GRAPH_NONE;
+    if (n)
+        memcpy(tensor_data(&made), numbers, tensor_bytes(&made));
+    return onnx_new_constant(call, made);
+}
+
+uint32_t onnx_new_i64s(struct onnx_call *call, const int64_t *numbers, size_t n)
+{
+    return new_list(call, DTYPE_I64, numbers, n);
+}
+
+uint32_t onnx_new_f32s(struct onnx_call *call, const float *numbers, size_t n)
+{
+    return new_list(call, DTYPE_F32, numbers, n);
+}
+
+uint32_t onnx_new_scalar(struct onnx_call *call, enum dtype dtype,
+                         double number)
+{
+    struct shape shape = shape_of(0);
+    struct tensor made;
+
+    if (!call->st)
+        call->st = tensor_new(onnx_pool(call), dtype, &shape, &made, call->err);
+    if (call->st)
+        return GRAPH_NONE;
+    convert_elements(DTYPE_F64, &number, dtype, tensor_data(&made), 1);
+    return onnx_new_constant(call, made);
+}
+
+/* ---- nodes ------------------------------------------------------------- */
+
+void onnx_fail(struct onnx_call *call, enum assay_status status,
+               const char *format, ...)
+{
+    struct str text = {0};
+    va_list args;
+
+    if (call->st)
+        return;
+    va_start(args, format);
+    call->st = str_vprintf(&text, format, args)
+                   ? error_nomem(call->err, 0, "a message")
+                   : error_set(call->err, status, "%s", text.text);
+    va_end(args);
+    str_release(&text);
+}
+
+/* The module that the node lies in; made where it is new. A module of one op
+ * has that op's class. */
+static uint32_t enter_scope(struct onnx_call *call, const char *class_name)
+{
+    const struct onnx_place *place = call->place;
+    struct graph *graph = call->frame->target->graph;
+    uint32_t scope = call->frame->scope;
+
+    for (size_t i = 0; !call->st && i < place->n_modules; i++) {
+        bool is_own = i == place->n_modules - 1 && !place->label[0];
+
+        call->st =
+            graph_scope_add(graph, scope, place->modules[i].name,
+                            is_own ? class_name : "Module",
+                            place->modules[i].is_container, &scope, call->err);
+    }
+    return scope;
+}
+
+static bool has_free_size(const struct tensor *const *inputs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (int d = 0; inputs[i] && d < inputs[i]->shape.rank; d++) {
+            if (inputs[i]->shape.dims[d] < 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Only the first size, the batch, may be free. */
+static bool is_usable(const struct shape *shape)
+{
+    for (int d = 1; d < shape->rank; d++) {
+        if (shape->dims[d] < 0)
+            return false;
+    }
+    return shape->rank == 0 || shape->dims[0] >= -1;
+}
+
+/* Type and shape of what a new node makes, as far as they can be told before
+ * it runs. A contradiction is found here where nothing is free. */
+static void learn_outputs(struct onnx_call *call, const struct node *node)
+{
+    enum { most = 64 };
+    const struct onnx_target *target = call->frame->target;
+    const struct tensor *inputs[most];
+    struct tensor outputs[most] = {{0}};
+
+    if (!node->op->infer || node->n_inputs > most || node->n_outputs > most)
+        return;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        inputs[i] = onnx_target_known(target, node->inputs[i]);
+        if (!inputs[i] && node->inputs[i] != GRAPH_NONE)
+            return;
+    }
+    if (has_free_size(inputs, node->n_inputs)) {
+        if (node->op->infer(node, inputs, outputs, NULL))
+            return;
+    } else {
+        call->st = node->op->infer(node, inputs, outputs, call->err);
+    }
+    for (size_t i = 0; !call->st && i < node->n_outputs; i++) {
+        if (is_usable(&outputs[i].shape))
+            call->st = onnx_target_know(call->frame->target, node->outputs[i],
+                                        &outputs[i], call->err);
+    }
+}
+
+static bool check_counts(struct onnx_call *call, const struct op_class *op,
+                         size_t n_inputs, size_t n_outputs)
+{
+    if (n_inputs > op->max_inputs || n_outputs > op->max_outputs)
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "%zu inputs and %zu outputs are more than %s has", n_inputs,
+                  n_outputs, op->name);
+    return !call->st;
+}
+
+static void add_node(struct onnx_call *call, const char *name,
+                     const char *class_name,
+                     const struct node_description *wanted, uint32_t *outputs)
+{
+    struct node_description description = *wanted;
+    struct graph *graph = call->frame->target->graph;
+
+    if (call->st ||
+        !check_counts(call, wanted->op, wanted->n_inputs, wanted->n_outputs))
+        return;
+    description.name = name;
+    description.scope = enter_scope(call, class_name);
+    if (!call->st)
+        call->st = graph_node_add(graph, &description, outputs, call->err);
+    if (!call->st)
+        learn_outputs(call, graph_node(graph, graph_node_count(graph) - 1));
+}
+
+void onnx_emit_outputs(struct onnx_call *call, const struct op_class *op,
+                       const void *attrs, const uint32_t *inputs,
+                       size_t n_inputs, size_t n_outputs)
+{
+    enum { most = 64 };
+    uint32_t outputs[most];
+    struct node_description description = {.op = op,
+                                           .attrs = attrs,
+                                           .inputs = inputs,
+                                           .n_inputs = n_inputs,
+                                           .n_outputs = n_outputs};
+
+    if (n_outputs < op->min_outputs)
+        description.n_outputs = op->min_outputs;
+    if (description.n_outputs > most)
+        onnx_fail(call, ASSAY_UNSUPPORTED, "%zu outputs are more than %d",
+                  n_outputs, most);
+    add_node(call, call->place->label,
+             call->n_steps ? call->node->op_type : op->name, &description,
+             outputs);
+    for (size_t i = 0; !call->st && i < n_outputs && i < call->n_outputs; i++)
+        call->outputs[i] = outputs[i];
+}
+
+void onnx_emit_inputs(struct onnx_call *call, const struct op_class *op,
+                      const void *attrs, const uint32_t *inputs,
+                      size_t n_inputs)
+{
+    onnx_emit_outputs(call, op, attrs, inputs, n_inputs, call->n_outputs);
+}
+
+void onnx_emit(struct onnx_call *call, const struct op_class *op,
+               const void *attrs)
+{
+    onnx_emit_inputs(call, op, attrs, call->inputs, call->n_inputs);
+}
+
+uint32_t onnx_step(struct onnx_call *call, const struct op_class *op,
+                   const void *attrs, const uint32_t *inputs, size_t n_inputs)
+{
+    struct node_description description = {.op = op,
+                                           .attrs = attrs,
+                                           .inputs = inputs,
+                                           .n_inputs = n_inputs,
+                                           .n_outputs = 1};
+    uint32_t output = GRAPH_NONE;
+    struct str name = {0};
+
+    if (str_printf(&name, "%s%s%s_%zu", call->place->label,
+                   call->place->label[0] ? "." : "", op->name, call->n_steps))
+        onnx_fail(call, ASSAY_NOMEM, "out of memory");
+    call->n_steps++;
+    add_node(call, str_text(&name), call->node->op_type, &description, &output);
+    str_release(&name);
+    return call->st ? GRAPH_NONE : output;
+}
