@@ -1,0 +1,249 @@
+/* verify/verify.c - see verify.h. */
+#include "verify/verify.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "ops/fuse.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* A model made ready, and what it is given and gives. */
+struct subject {
+    const struct verify_options *options;
+    struct verify_report *report;
+    struct pool *pool;
+    struct graph *graph;
+    struct engine *engine;
+    size_t n_inputs, n_outputs;
+    struct tensor *inputs, *outputs;
+};
+
+void verify_report_release(struct verify_report *report)
+{
+    mem_free(report->outputs);
+    arena_release(&report->memory);
+    *report = (struct verify_report){0};
+}
+
+/* ---- the model ---------------------------------------------------------- */
+
+static void count_model(struct subject *subject)
+{
+    const struct graph *graph = subject->graph;
+
+    subject->report->n_nodes = graph_node_count(graph);
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        const struct value *value = graph_value(graph, i);
+
+        if (value->kind == VALUE_PARAMETER || value->kind == VALUE_BUFFER)
+            subject->report->parameters += tensor_elements(&value->data);
+    }
+}
+
+static enum assay_status open_model(struct subject *subject, const char *path,
+                                    struct error *err)
+{
+    const struct verify_options *options = subject->options;
+    struct engine_options engine = {
+        .backend = options->backend,
+        .backend_options = {.n_threads = options->n_threads, .is_plain = true},
+    };
+    enum assay_status st = pool_new(&subject->pool, err);
+
+    if (!st)
+        st = onnx_load(path, &options->onnx, subject->pool, &subject->graph,
+                       err);
+    if (st)
+        return st;
+    count_model(subject);
+    subject->n_inputs = graph_input_count(subject->graph);
+    subject->n_outputs = graph_output_count(subject->graph);
+    subject->inputs = mem_array(subject->n_inputs, sizeof *subject->inputs);
+    subject->outputs = mem_array(subject->n_outputs, sizeof *subject->outputs);
+    if (!subject->inputs || !subject->outputs)
+        return error_nomem(err, sizeof *subject->inputs, "a model");
+    if (!options->is_plain)
+        st = fuse_graph(subject->graph, subject->pool, err);
+    return st ? st
+              : engine_new(subject->graph, subject->pool, &engine,
+                           &subject->engine, err);
+}
+
+static void release_tensors(struct subject *subject)
+{
+    for (size_t i = 0; subject->inputs && i < subject->n_inputs; i++)
+        tensor_release(&subject->inputs[i]);
+    for (size_t i = 0; subject->outputs && i < subject->n_outputs; i++)
+        tensor_release(&subject->outputs[i]);
+}
+
+static void close_model(struct subject *subject)
+{
+    release_tensors(subject);
+    mem_free(subject->inputs);
+    mem_free(subject->outputs);
+    engine_free(subject->engine);
+    graph_free(subject->graph);
+    pool_free(subject->pool);
+}
+
+/* ---- one set ------------------------------------------------------------ */
+
+static const char *input_name(const struct subject *subject, size_t i)
+{
+    return graph_value(subject->graph, graph_input_at(subject->graph, i))->name;
+}
+
+/* The input that the i-th file is for: by the name inside of it, else by its
+ * place. */
+static size_t find_input(const struct subject *subject, const char *name,
+                         size_t i)
+{
+    for (size_t k = 0; k < subject->n_inputs; k++) {
+        if (name[0] && strcmp(input_name(subject, k), name) == 0)
+            return k;
+    }
+    return i;
+}
+
+static enum assay_status load_vector(struct subject *subject, const char *set,
+                                     const char *what, size_t i,
+                                     struct tensor *tensor, struct str *name,
+                                     struct error *err)
+{
+    struct str path = {0};
+    enum assay_status st =
+        str_printf(&path, "%s/%s_%zu.pb", set, what, i)
+            ? error_nomem(err, strlen(set), "a file name")
+            : onnx_load_tensor(path.text, subject->pool, tensor, name, err);
+
+    str_release(&path);
+    return st;
+}
+
+static enum assay_status load_inputs(struct subject *subject, const char *set,
+                                     struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    struct str name = {0};
+
+    for (size_t i = 0; !st && i < subject->n_inputs; i++) {
+        struct tensor tensor;
+        size_t to;
+
+        str_clear(&name);
+        st = load_vector(subject, set, "input", i, &tensor, &name, err);
+        if (st)
+            break;
+        to = find_input(subject, str_text(&name), i);
+        tensor_release(&subject->inputs[to]);
+        subject->inputs[to] = tensor;
+    }
+    for (size_t i = 0; !st && i < subject->n_inputs; i++) {
+        if (!subject->inputs[i].buffer)
+            st = error_set(err, ASSAY_BAD_INPUT,
+                           "%s has no values for input '%.80s'", set,
+                           input_name(subject, i));
+    }
+    str_release(&name);
+    return st;
+}
+
+static enum assay_status compare_output(struct subject *subject,
+                                        const char *set, size_t i,
+                                        struct error *err)
+{
+    struct verify_report *report = subject->report;
+    struct verify_output *moved =
+        vec_reserve(report->outputs, &report->outputs_capacity,
+                    report->n_outputs + 1, sizeof *report->outputs);
+    const char *slash = strrchr(set, '/'), *name;
+    struct verify_output output = {0};
+    struct str inside = {0};
+    struct tensor wanted;
+    enum assay_status st;
+
+    graph_output_at(subject->graph, i, &name);
+    output.set = arena_strdup(&report->memory, slash ? slash + 1 : set);
+    output.name = arena_strdup(&report->memory, name);
+    if (moved)
+        report->outputs = moved;
+    if (!moved || !output.set || !output.name)
+        return error_nomem(err, sizeof output, "a report");
+    st = load_vector(subject, set, "output", i, &wanted, &inside, err);
+    str_release(&inside);
+    if (st)
+        return st;
+    verify_compare(&subject->outputs[i], &wanted, subject->options, &output);
+    tensor_release(&wanted);
+    report->n_failed += !output.is_match;
+    report->outputs[report->n_outputs++] = output;
+    return ASSAY_OK;
+}
+
+static enum assay_status run_set(struct subject *subject, const char *set,
+                                 struct error *err)
+{
+    enum assay_status st = load_inputs(subject, set, err);
+
+    if (!st)
+        st =
+            engine_run(subject->engine, subject->inputs, subject->outputs, err);
+    for (size_t i = 0; !st && i < subject->n_outputs; i++)
+        st = compare_output(subject, set, i, err);
+    release_tensors(subject);
+    subject->report->n_sets++;
+    return st;
+}
+
+/* ---- the sets ----------------------------------------------------------- */
+
+static bool has_vectors(const char *folder)
+{
+    struct str path = {0};
+    bool is_there = !str_printf(&path, "%s/output_0.pb", folder) &&
+                    access(path.text, F_OK) == 0;
+
+    str_release(&path);
+    return is_there;
+}
+
+static enum assay_status run_sets(struct subject *subject, const char *data,
+                                  struct error *err)
+{
+    struct str path = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (has_vectors(data))
+        return run_set(subject, data, err);
+    for (size_t i = 0; !st; i++) {
+        str_clear(&path);
+        if (str_printf(&path, "%s/test_data_set_%zu", data, i))
+            st = error_nomem(err, strlen(data), "a file name");
+        else if (access(path.text, F_OK))
+            break;
+        else
+            st = run_set(subject, path.text, err);
+    }
+    if (!st && !subject->report->n_sets)
+        st = error_set(err, ASSAY_NOT_FOUND,
+                       "%s has neither output_0.pb nor a folder "
+                       "test_data_set_0; --data names another one",
+                       data);
+    str_release(&path);
+    return st;
+}
+
+enum assay_status verify_model(const char *model, const char *data,
+                               const struct verify_options *options,
+                               struct verify_report *report, struct error *err)
+{
+    struct subject subject = {.options = options, .report = report};
+    enum assay_status st = open_model(&subject, model, err);
+
+    if (!st)
+        st = run_sets(&subject, data, err);
+    close_model(&subject);
+    return st;
+}
