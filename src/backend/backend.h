@@ -57,6 +57,12 @@ struct backend_class {
     void (*explain)(const struct backend *backend, const struct node *node,
                     size_t at, struct sink *sink);
 
+    /* Optional (done_flops and done_bytes are right): sets them to what the
+     * kernel executed and moved, for a node that it just ran. */
+    void (*executed)(const struct backend *backend, const struct node *node,
+                     size_t at, const struct tensor *const *inputs,
+                     const struct tensor *outputs, struct cost *cost);
+
     /* Optional (none): bytes of the pool held for kernels: reordered weights,
      * scratch. */
     void (*memory)(const struct backend *backend, size_t *weights_bytes,

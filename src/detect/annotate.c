@@ -8,7 +8,6 @@
 #include "store/store.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 /* The scope of a run for every scope of the graph. */
@@ -93,6 +92,8 @@ static enum assay_status add_work(struct places *places,
         work->flops += (double)cost->flops / runs;
         work->read_bytes += (double)cost->read_bytes / runs;
         work->write_bytes += (double)cost->write_bytes / runs;
+        work->done_flops += (double)cost->done_flops / runs;
+        work->done_bytes += (double)cost->done_bytes / runs;
         for (size_t k = 0; k < node->n_stands_for; k++)
             places->work[place_of(places, node->stands_for[k])].done_by =
                 place_of(places, node->scope);
@@ -124,11 +125,8 @@ static enum assay_status store_work(struct places *places,
     if (!places->work)
         return error_nomem(err, places->n_work * sizeof *places->work,
                            "the work of a run's modules");
-    for (size_t i = 0; i < places->n_work; i++) {
+    for (size_t i = 0; i < places->n_work; i++)
         places->work[i].done_by = RUN_NONE;
-        places->work[i].done_flops = NAN;
-        places->work[i].done_bytes = NAN;
-    }
     st = add_work(places, session, err);
     add_parameters(places, session->graph);
     for (uint32_t i = 0; !st && i < places->n_work; i++) {

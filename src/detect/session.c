@@ -165,6 +165,8 @@ enum assay_status session_run(struct session *session,
         session->work[i].flops += cost->flops;
         session->work[i].read_bytes += cost->read_bytes;
         session->work[i].write_bytes += cost->write_bytes;
+        session->work[i].done_flops += cost->done_flops;
+        session->work[i].done_bytes += cost->done_bytes;
     }
     session->n_measured++;
     return ASSAY_OK;

@@ -195,10 +195,14 @@ static enum assay_status run_portable(struct engine *engine,
     return st;
 }
 
-static void count_cost(const struct node *node,
+static void count_cost(const struct engine *engine, size_t at, bool is_portable,
                        const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+                       const struct tensor *outputs)
 {
+    const struct node *node = graph_node(engine->graph, at);
+    const struct backend *backend = engine->backend;
+    struct cost *cost = &engine->costs[at];
+
     *cost = (struct cost){0};
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (inputs[i])
@@ -206,8 +210,14 @@ static void count_cost(const struct node *node,
     }
     for (size_t i = 0; i < node->n_outputs; i++)
         cost->write_bytes += tensor_bytes(&outputs[i]);
+    cost->done_bytes = cost->read_bytes + cost->write_bytes;
+    if (node->op->is_view && outputs[0].buffer == inputs[0]->buffer)
+        cost->done_bytes = 0;
     if (node->op->cost)
         node->op->cost(node, inputs, outputs, cost);
+    cost->done_flops = 2 * cost->macs + cost->flops;
+    if (!is_portable && backend->class->executed)
+        backend->class->executed(backend, node, at, inputs, outputs, cost);
 }
 
 static void release_unneeded(struct engine *engine, uint32_t value)
@@ -250,23 +260,24 @@ static enum assay_status run_node(struct engine *engine, size_t at,
     const struct tensor *inputs[max_inputs];
     struct tensor outputs[max_inputs] = {{0}};
     struct backend *backend = engine->backend;
+    bool is_portable = !backend->class->can_run(backend, node);
     enum assay_status st;
 
     for (size_t i = 0; i < node->n_inputs; i++)
         inputs[i] = value_tensor(engine, node->inputs[i]);
     engine->context.dying = find_dying(engine, node);
-    if (backend->class->can_run(backend, node))
+    if (is_portable)
+        st = run_portable(engine, node, inputs, outputs, err);
+    else
         st = backend->class->forward(backend, &engine->context, node, at,
                                      inputs, outputs, err);
-    else
-        st = run_portable(engine, node, inputs, outputs, err);
     if (st) {
         for (size_t i = 0; i < node->n_outputs; i++)
             tensor_release(&outputs[i]);
         name_node(engine, node, err);
         return st;
     }
-    count_cost(node, inputs, outputs, &engine->costs[at]);
+    count_cost(engine, at, is_portable, inputs, outputs);
     for (size_t i = 0; i < node->n_outputs; i++) {
         engine->values[node->outputs[i]] = outputs[i];
         if (!engine->left[node->outputs[i]] &&

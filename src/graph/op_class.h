@@ -17,7 +17,19 @@ struct cost {
     uint64_t flops;      /* other arithmetic */
     uint64_t read_bytes; /* inputs and parameters, each once */
     uint64_t write_bytes;
+    /* What the kernel that ran really did: 2 a MAC and the flops, and what is
+     * read and written, unless the op or the backend knows better. */
+    uint64_t done_flops, done_bytes;
 };
+
+/* A kernel touches only so many bytes of an input. */
+static inline void cost_touches(struct cost *cost, const struct tensor *input,
+                                uint64_t bytes)
+{
+    uint64_t all = tensor_bytes(input);
+
+    cost->done_bytes -= bytes < all ? all - bytes : 0;
+}
 
 /* What a kernel may use while it runs. */
 struct op_context {
@@ -56,7 +68,8 @@ struct op_class {
                                  const struct tensor *const *inputs,
                                  struct tensor *outputs, struct error *err);
 
-    /* NULL: only bytes are counted. Adds to *cost. */
+    /* NULL: only bytes are counted. Adds to *cost, and says with
+     * cost_touches() which inputs are not read as a whole. */
     void (*cost)(const struct node *node, const struct tensor *const *inputs,
                  const struct tensor *outputs, struct cost *cost);
 

@@ -104,6 +104,16 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* Only shapes are read. */
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    (void)outputs;
+    for (size_t i = 0; i < node->n_inputs; i++)
+        cost_touches(cost, inputs[i], 0);
+}
+
 const struct op_class op_anchor_grid = {
     .name = "AnchorGrid",
     .attrs_bytes = sizeof(struct anchor_grid_attrs),
@@ -113,4 +123,5 @@ const struct op_class op_anchor_grid = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .cost = count_cost,
 };

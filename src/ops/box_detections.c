@@ -267,6 +267,16 @@ static enum assay_status forward(const struct op_context *context,
     return st;
 }
 
+/* The deltas of what is found at least; of the rest, nobody knows before. */
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    (void)node;
+    cost_touches(cost, inputs[BOX_DETECTIONS_DELTAS],
+                 tensor_bytes(&outputs[BOX_DETECTIONS_BOXES]));
+}
+
 const struct op_class op_box_detections = {
     .name = "BoxDetections",
     .attrs_bytes = sizeof(struct box_detections_attrs),
@@ -275,4 +285,5 @@ const struct op_class op_box_detections = {
     .min_outputs = BOX_DETECTIONS_OUTPUTS,
     .max_outputs = BOX_DETECTIONS_OUTPUTS,
     .forward = forward,
+    .cost = count_cost,
 };

@@ -59,6 +59,15 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* One class of each. */
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    (void)node;
+    cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
+}
+
 const struct op_class op_mask_select = {
     .name = "MaskSelect",
     .min_inputs = INPUTS,
@@ -67,4 +76,5 @@ const struct op_class op_mask_select = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .cost = count_cost,
 };

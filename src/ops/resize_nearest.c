@@ -52,6 +52,15 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* Of the second map only the shape is read. */
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    (void)node, (void)outputs;
+    cost_touches(cost, inputs[1], 0);
+}
+
 const struct op_class op_resize_nearest = {
     .name = "ResizeNearest",
     .min_inputs = 2,
@@ -60,4 +69,5 @@ const struct op_class op_resize_nearest = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .cost = count_cost,
 };

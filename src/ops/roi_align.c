@@ -360,6 +360,25 @@ static enum assay_status forward(const struct op_context *context,
                           err);
 }
 
+/* A sample is four values, weighed and added up. All maps are read at most once
+ * from memory, and no more of them than the samples need. */
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    const struct roi_align_attrs *attrs = roi_align_attrs(node);
+    uint64_t samples =
+        tensor_elements(&outputs[0]) *
+        (uint64_t)(attrs->sampling_ratio * attrs->sampling_ratio);
+    uint64_t left = samples * 4 * sizeof(float);
+
+    cost->flops += samples * 8;
+    for (size_t i = ROI_ALIGN_MAPS; i < node->n_inputs; i++) {
+        cost_touches(cost, inputs[i], left);
+        left -= left < tensor_bytes(inputs[i]) ? left : tensor_bytes(inputs[i]);
+    }
+}
+
 const struct op_class op_roi_align = {
     .name = "RoiAlign",
     .attrs_bytes = sizeof(struct roi_align_attrs),
@@ -369,4 +388,5 @@ const struct op_class op_roi_align = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .cost = count_cost,
 };

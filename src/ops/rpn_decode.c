@@ -145,6 +145,19 @@ static enum assay_status forward(const struct op_context *context,
     return st;
 }
 
+/* Four deltas and an anchor a box. */
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    uint64_t bytes = tensor_bytes(&outputs[0]);
+
+    cost_touches(cost, inputs[RPN_DECODE_ANCHORS], bytes);
+    for (size_t i = RPN_DECODE_DELTAS; i < node->n_inputs; i++)
+        cost_touches(cost, inputs[i], 0);
+    cost->done_bytes += bytes;
+}
+
 const struct op_class op_rpn_decode = {
     .name = "RpnDecode",
     .min_inputs = RPN_DECODE_DELTAS + 1,
@@ -153,4 +166,5 @@ const struct op_class op_rpn_decode = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .cost = count_cost,
 };

@@ -225,6 +225,17 @@ static void explain(const struct backend *backend, const struct node *node,
         explain_kernel(kernel, sink);
 }
 
+/* The kernel that ran last is the first of its node's. */
+static void executed(const struct backend *backend, const struct node *node,
+                     size_t at, const struct tensor *const *inputs,
+                     const struct tensor *outputs, struct cost *cost)
+{
+    const struct onednn *dn = (const struct onednn *)backend;
+
+    if (dn->kernels[at] && tensor_elements(&outputs[0]) > 0)
+        executed_work(dn->kernels[at], node, inputs, outputs, cost);
+}
+
 static void memory(const struct backend *backend, size_t *weights_bytes,
                    size_t *scratch_bytes)
 {
@@ -253,6 +264,7 @@ const struct backend_class backend_dnnl = {
     .forward = forward,
     .to_dense = to_dense,
     .explain = explain,
+    .executed = executed,
     .memory = memory,
     .library = library,
 };

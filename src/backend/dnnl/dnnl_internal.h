@@ -188,6 +188,14 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
 /* On dense copies of the inputs; y has its type already. */
 onednn_forward own_kernel;
 
+/* ---- executed.c: what a kernel computes and moves ------------------------ */
+
+/* Corrects done_flops and done_bytes of the direct algorithm on dense
+ * tensors. */
+void executed_work(const struct kernel *kernel, const struct node *node,
+                   const struct tensor *const *inputs,
+                   const struct tensor *outputs, struct cost *cost);
+
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 
 /* Fills in the descriptor for an algorithm; may refuse. */
