@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "detect/memory_ledger.h"
 #include "engine/scope_walk.h"
 #include "run/run.h"
 #include "store/store.h"
@@ -303,6 +304,15 @@ enum assay_status annotate_run(const struct annotation *annotation,
         st = state_model(places.run, annotation->options, session, err);
     if (!st)
         st = state_memory(places.run, session, err);
+    if (!st)
+        st = memory_ledger(
+            places.run,
+            &(struct memory_account){.session = session,
+                                     .process = annotation->process,
+                                     .picture_bytes = annotation->picture_bytes,
+                                     .model = places.model,
+                                     .scopes = places.scopes},
+            err);
     if (!st)
         st = state_input(places.run, annotation, err);
     if (!st)

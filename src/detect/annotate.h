@@ -8,6 +8,7 @@
 #include "detect/frame.h"
 #include "detect/intake.h"
 #include "detect/photo_times.h"
+#include "detect/process_memory.h"
 
 /* What is known when a recording has ended. */
 struct annotation {
@@ -17,6 +18,8 @@ struct annotation {
     const struct findings *findings;
     const struct intake *intake;
     struct photo_times *times;
+    struct process_memory process;
+    size_t picture_bytes; /* decoded photographs of one iteration, the most */
 };
 
 /* Reads the recording and writes options.run_path. */

@@ -23,6 +23,8 @@ struct job {
     struct session session;
     size_t next; /* photograph of the next frame */
     struct findings findings;
+    size_t picture_bytes; /* of one frame, the most */
+    struct process_memory process;
     struct photo_times times; /* empty where frames are of several images */
 };
 
@@ -36,6 +38,8 @@ static enum assay_status run_stages(struct job *job, struct frame *frame,
 {
     enum assay_status st = frame_decode(frame, err);
 
+    if (frame_bytes(frame) > job->picture_bytes)
+        job->picture_bytes = frame_bytes(frame);
     if (!st)
         st = frame_preprocess(frame, job->session.pool, err);
     if (!st)
@@ -146,6 +150,9 @@ static enum assay_status record_frames(struct job *job, struct error *err)
     st = session_open(options, &job->session, err);
     if (!st)
         st = run_frames(job, err);
+    if (!st)
+        job->process = process_memory_read(
+            options->weights, pool_usage(job->session.pool).held_bytes);
     stopped = record_stop(&stopping);
     if (!st && stopped)
         st = error_set(err, stopped, "%s", stopping.text);
@@ -214,13 +221,16 @@ enum assay_status detect_run(const struct detect_options *options,
     if (!st)
         st = record_frames(&job, err);
     if (!st && job.n_measured)
-        st = annotate_run(&(struct annotation){.options = options,
-                                               .recording = job.recording.text,
-                                               .session = &job.session,
-                                               .findings = &job.findings,
-                                               .intake = &job.intake,
-                                               .times = &job.times},
-                          err);
+        st = annotate_run(
+            &(struct annotation){.options = options,
+                                 .recording = job.recording.text,
+                                 .session = &job.session,
+                                 .findings = &job.findings,
+                                 .intake = &job.intake,
+                                 .times = &job.times,
+                                 .process = job.process,
+                                 .picture_bytes = job.picture_bytes},
+            err);
     if (!st)
         explain(&job);
     if (job.recording.n)

@@ -13,6 +13,16 @@ void frame_release(struct frame *frame)
     }
 }
 
+size_t frame_bytes(const struct frame *frame)
+{
+    size_t pixels = 0;
+
+    for (size_t i = 0; i < frame->n; i++)
+        pixels += (size_t)frame->pictures[i].width *
+                  (size_t)frame->pictures[i].height;
+    return 3 * pixels;
+}
+
 enum assay_status frame_decode(struct frame *frame, struct error *err)
 {
     enum assay_status st = ASSAY_OK;

@@ -38,5 +38,7 @@ enum assay_status frame_postprocess(const struct frame *frame,
                                     struct findings *findings,
                                     struct error *err);
 void frame_release(struct frame *frame);
+/* Of the decoded photographs. */
+size_t frame_bytes(const struct frame *frame);
 
 #endif

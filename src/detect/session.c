@@ -53,10 +53,18 @@ static enum assay_status load_weights(const struct detect_options *options,
                                       struct session *session,
                                       struct error *err)
 {
+    uint32_t owner = pool_set_owner(session->pool, OWNER_WEIGHTS);
+    enum assay_status st;
+
     ASSAY_SPAN("weights");
     if (options->weights)
-        return load_file(options, session, err);
-    return model_fill(session->graph, session->pool, options->seed, err);
+        st = load_file(options, session, err);
+    else
+        st = model_fill(session->graph, session->pool, options->seed, err);
+    if (!st && !options->is_plain)
+        st = fuse_graph(session->graph, session->pool, err);
+    pool_set_owner(session->pool, owner);
+    return st;
 }
 
 /* The value that tells how many proposals each image had. */
@@ -82,13 +90,10 @@ static enum assay_status open_engine(const struct detect_options *options,
                             .choices_path = options->choices_path},
         .detail = options->detail,
     };
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
 
-    if (!options->is_plain)
-        st = fuse_graph(session->graph, session->pool, err);
-    if (!st)
-        st = engine_new(session->graph, session->pool, &engine,
-                        &session->engine, err);
+    st = engine_new(session->graph, session->pool, &engine, &session->engine,
+                    err);
     session->proposals = find_proposals(session->graph);
     if (!st && session->proposals != GRAPH_NONE)
         st = engine_keep(session->engine, session->proposals, err);

@@ -155,6 +155,7 @@ static enum assay_status make_dense(struct engine *engine, uint32_t value,
                                           tensor, &dense, err);
     if (st)
         return st;
+    buffer_set_owner(dense.buffer, buffer_owner(tensor->buffer));
     tensor_release(tensor);
     *tensor = dense;
     return ASSAY_OK;
@@ -242,6 +243,17 @@ static uint64_t find_dying(const struct engine *engine, const struct node *node)
     return dying;
 }
 
+/* A module owns what it makes, also where it makes it in the memory of an
+ * input that nobody needs any more. */
+static void own_outputs(const struct node *node, struct tensor *outputs,
+                        uint32_t owner)
+{
+    for (size_t i = 0; !node->op->is_view && i < node->n_outputs; i++) {
+        if (outputs[i].buffer)
+            buffer_set_owner(outputs[i].buffer, owner);
+    }
+}
+
 static void name_node(const struct engine *engine, const struct node *node,
                       struct error *err)
 {
@@ -261,8 +273,10 @@ static enum assay_status run_node(struct engine *engine, size_t at,
     struct tensor outputs[max_inputs] = {{0}};
     struct backend *backend = engine->backend;
     bool is_portable = !backend->class->can_run(backend, node);
+    uint32_t owner = OWNER_MODULE + 1 + node->scope; /* GRAPH_NONE: the model */
     enum assay_status st;
 
+    pool_set_owner(engine->pool, owner);
     for (size_t i = 0; i < node->n_inputs; i++)
         inputs[i] = value_tensor(engine, node->inputs[i]);
     engine->context.dying = find_dying(engine, node);
@@ -278,6 +292,7 @@ static enum assay_status run_node(struct engine *engine, size_t at,
         return st;
     }
     count_cost(engine, at, is_portable, inputs, outputs);
+    own_outputs(node, outputs, owner);
     for (size_t i = 0; i < node->n_outputs; i++) {
         engine->values[node->outputs[i]] = outputs[i];
         if (!engine->left[node->outputs[i]] &&
@@ -336,6 +351,7 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
                              struct tensor *outputs, struct error *err)
 {
     const struct graph *graph = engine->graph;
+    uint32_t owner = pool_set_owner(engine->pool, OWNER_OTHER);
     enum assay_status st;
 
     memset(outputs, 0, graph_output_count(graph) * sizeof *outputs);
@@ -347,6 +363,7 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     st = run_nodes(engine, err);
     if (!st)
         st = hand_over(engine, outputs, err);
+    pool_set_owner(engine->pool, owner);
     if (st) {
         for (size_t i = 0; i < graph_output_count(graph); i++)
             tensor_release(&outputs[i]);

@@ -50,8 +50,9 @@ static enum assay_status make_scores(const struct op_context *context,
 {
     const struct tensor *logits = detections->inputs[BOX_DETECTIONS_LOGITS];
     int64_t n_classes = detections->n_classes;
-    enum assay_status st = pool_take(context->pool, tensor_bytes(logits),
-                                     "scores", &detections->scores_memory, err);
+    enum assay_status st =
+        pool_take_scratch(context->pool, tensor_bytes(logits), "scores",
+                          &detections->scores_memory, err);
 
     if (st)
         return st;
@@ -84,8 +85,8 @@ static enum assay_status take_memory(struct detections *detections,
     size_t n = count_candidates(detections);
     size_t each = 2 * (sizeof(struct box) + sizeof(float) + sizeof(int64_t)) +
                   sizeof(uint32_t);
-    enum assay_status st = pool_take(pool, n * each, "comparing detections",
-                                     &detections->memory, err);
+    enum assay_status st = pool_take_scratch(
+        pool, n * each, "comparing detections", &detections->memory, err);
 
     if (st)
         return st;

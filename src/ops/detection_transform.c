@@ -280,8 +280,9 @@ static enum assay_status resize_fast(const struct op_context *context,
     size_t each = rows_bytes(node, inputs, batch[3]);
     int n_threads = op_threads(context);
     struct buffer *memory;
-    enum assay_status st = pool_take(context->pool, (size_t)n_threads * each,
-                                     "resizing images", &memory, err);
+    enum assay_status st =
+        pool_take_scratch(context->pool, (size_t)n_threads * each,
+                          "resizing images", &memory, err);
 
     if (st)
         return st;

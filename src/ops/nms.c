@@ -197,7 +197,7 @@ static enum assay_status take_memory(struct nms *nms, struct pool *pool,
     if (n > UINT32_MAX || n_groups > UINT32_MAX)
         return error_set(err, ASSAY_UNSUPPORTED, "%zu boxes in %zu groups", n,
                          n_groups);
-    st = pool_take(pool, bytes, "comparing boxes", &nms->memory, err);
+    st = pool_take_scratch(pool, bytes, "comparing boxes", &nms->memory, err);
     if (st)
         return st;
     nms->ranks = buffer_data(nms->memory);

@@ -193,9 +193,9 @@ static enum assay_status paste_image(const struct op_context *context,
     size_t plane = (size_t)(dims[2] * dims[3]) * dtype_bytes(output->dtype);
     int n_threads = op_threads(context);
     struct buffer *memory;
-    enum assay_status st =
-        pool_take(context->pool, (size_t)n_threads * row_values * sizeof(float),
-                  "pasting masks", &memory, err);
+    enum assay_status st = pool_take_scratch(
+        context->pool, (size_t)n_threads * row_values * sizeof(float),
+        "pasting masks", &memory, err);
 
     if (st)
         return st;

@@ -283,10 +283,10 @@ static enum assay_status take_memory(const struct op_context *context,
 
     work->plan_bytes = round_up(roi_plan_bytes(attrs));
     work->scratch_bytes = round_up(roi_pool_scratch_bytes(attrs));
-    st = pool_take(context->pool,
-                   rois_bytes + n * work->plan_bytes +
-                       n_threads * work->scratch_bytes,
-                   "pooling boxes", memory, err);
+    st = pool_take_scratch(context->pool,
+                           rois_bytes + n * work->plan_bytes +
+                               n_threads * work->scratch_bytes,
+                           "pooling boxes", memory, err);
     if (st)
         return st;
     work->rois = buffer_data(*memory);

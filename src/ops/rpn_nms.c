@@ -32,8 +32,8 @@ static enum assay_status candidates_take(struct candidates *candidates,
 {
     size_t each = 2 * sizeof(struct box) + sizeof(float) + sizeof(int64_t) +
                   sizeof(uint32_t);
-    enum assay_status st = pool_take(pool, n * each, "comparing proposals",
-                                     &candidates->memory, err);
+    enum assay_status st = pool_take_scratch(
+        pool, n * each, "comparing proposals", &candidates->memory, err);
 
     if (st)
         return st;

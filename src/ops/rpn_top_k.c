@@ -187,7 +187,7 @@ static enum assay_status ranks_take(struct ranks *ranks, struct pool *pool,
 
     for (size_t i = 0; i < node->n_inputs; i++)
         n_scores += tensor_elements(inputs[i]);
-    st = pool_take(
+    st = pool_take_scratch(
         pool, 2 * n_chosen * sizeof(uint64_t) + n_scores * sizeof(uint32_t),
         "ranking scores", &ranks->buffer, err);
     if (st)

@@ -36,6 +36,7 @@ void recording_release(struct recording *recording)
     detail_free(recording->detail);
     mem_free(recording->names);
     mem_free(recording->counters);
+    live_release(&recording->live);
     mem_free(recording->batch);
     *recording = (struct recording){0};
 }
@@ -213,8 +214,11 @@ static void take_iteration(struct recording *recording,
     state->in_iteration = false;
     if (record->iteration == ITERATION_WARM_UP)
         recording->ended.warm_up++;
-    else
+    else {
         take_sample(recording, &sample);
+        live_iteration(&recording->live, sample.start_ns,
+                       sample.start_ns + sample.duration_ns);
+    }
 }
 
 static void take_mark(struct drain_state *state, const struct record *record)
@@ -345,6 +349,21 @@ static int compare_times(const void *left, const void *right)
     return (a->ticks > b->ticks) - (a->ticks < b->ticks);
 }
 
+static enum assay_status count_value(struct recording *recording,
+                                     const struct counter_sample *sample,
+                                     struct error *err)
+{
+    int64_t time_ns = ticks_map_ns(&recording->clock, sample->ticks);
+    enum assay_status st = run_counter_count(recording->run, sample->counter,
+                                             time_ns, sample->value, err);
+
+    if (!st && sample->counter == recording->names[NAME_MEMORY].id &&
+        live_add(&recording->live, time_ns, sample->value))
+        st = error_nomem(err, sizeof(struct counter_point),
+                         "the live bytes of an iteration");
+    return st;
+}
+
 void recording_settle(struct recording *recording, uint64_t horizon_ticks)
 {
     struct error err = {0};
@@ -355,13 +374,8 @@ void recording_settle(struct recording *recording, uint64_t horizon_ticks)
         qsort(recording->counters, recording->n_counters,
               sizeof *recording->counters, compare_times);
     while (n < recording->n_counters &&
-           recording->counters[n].ticks < horizon_ticks && !st) {
-        const struct counter_sample *sample = &recording->counters[n++];
-
-        st = run_counter_count(recording->run, sample->counter,
-                               ticks_map_ns(&recording->clock, sample->ticks),
-                               sample->value, &err);
-    }
+           recording->counters[n].ticks < horizon_ticks && !st)
+        st = count_value(recording, &recording->counters[n++], &err);
     recording->n_counters -= n;
     if (n)
         memmove(recording->counters, recording->counters + n,

@@ -13,6 +13,7 @@
 #define RECORD_RECORD_INTERNAL_H
 
 #include "record/detail.h"
+#include "record/live.h"
 #include "record/record.h"
 #include "record/thread_buffer.h"
 #include "record/ticks.h"
@@ -89,6 +90,7 @@ struct recording {
     size_t n_names, names_capacity;
     struct counter_sample *counters; /* of this pass */
     size_t n_counters, counters_capacity;
+    struct live live;
     struct sample *batch; /* for the file, with keep_all */
     size_t n_batch;
 

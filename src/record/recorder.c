@@ -182,6 +182,8 @@ static enum assay_status finish(struct recording *recording, struct error *err)
     writer_pass(recording);
     recording_settle(recording, UINT64_MAX);
     writer_bring_up(recording);
+    recording_fail(recording,
+                   live_finish(&recording->live, recording->run, &last), &last);
     recording_fail(recording, set_waited(recording->run, &last), &last);
     recording_fail(recording, run_seal(recording->run, &last), &last);
     recording->store = NULL; /* finishing takes it over */

@@ -68,6 +68,11 @@ enum assay_status db_error(const struct db *db, const char *doing,
     }
 }
 
+size_t store_memory_peak(void)
+{
+    return (size_t)sqlite3_memory_highwater(0);
+}
+
 enum assay_status db_execute(const struct db *db, const char *sql,
                              struct error *err)
 {

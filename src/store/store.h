@@ -51,4 +51,7 @@ enum assay_status store_finish(struct store_writer *writer,
 /* Gives up: removes the .part. Accepts NULL. */
 void store_abandon(struct store_writer *writer);
 
+/* The most bytes that SQLite ever held in this process. */
+size_t store_memory_peak(void);
+
 #endif

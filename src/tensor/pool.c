@@ -5,10 +5,12 @@
 #include "tensor/pool.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@ struct buffer {
     void *data;
     struct pool *pool; /* NULL: wrapped memory of others */
     bool is_file;      /* wrapped, and mapped from one */
+    uint32_t owner;
     struct buffer *next_free;
     void (*release)(void *context);
     void *context;
@@ -31,6 +34,14 @@ struct pool {
     struct buffer *free_lists[n_classes];
     struct pool_usage usage;
     struct pool_observer observer;
+    struct pool_share *shares; /* one an owner */
+    size_t n_owners, shares_capacity;
+    uint32_t owner;
+    bool is_at_peak; /* the shares of the peak are those of now */
+};
+
+struct pool_share {
+    size_t bytes, peak_bytes; /* asked for: now, and at the peak */
 };
 
 /* The class of a size, and the size of that class. */
@@ -52,6 +63,86 @@ static unsigned size_class(size_t bytes, size_t *capacity)
     return octave * parts + part;
 }
 
+/* ---- owners ------------------------------------------------------------ */
+
+static bool grow_shares(struct pool *pool, uint32_t owner)
+{
+    struct pool_share *moved;
+
+    if (owner < pool->n_owners)
+        return true;
+    moved = vec_reserve(pool->shares, &pool->shares_capacity, (size_t)owner + 1,
+                        sizeof *moved);
+    if (!moved)
+        return false;
+    memset(moved + pool->n_owners, 0,
+           (owner + 1 - pool->n_owners) * sizeof *moved);
+    pool->shares = moved;
+    pool->n_owners = (size_t)owner + 1;
+    return true;
+}
+
+/* Shares change after this: those of the peak are put down first. */
+static void leave_peak(struct pool *pool)
+{
+    if (!pool->is_at_peak)
+        return;
+    for (size_t i = 0; i < pool->n_owners; i++)
+        pool->shares[i].peak_bytes = pool->shares[i].bytes;
+    pool->is_at_peak = false;
+}
+
+uint32_t pool_set_owner(struct pool *pool, uint32_t owner)
+{
+    uint32_t before;
+
+    pthread_mutex_lock(&pool->lock);
+    before = pool->owner;
+    pool->owner = grow_shares(pool, owner) ? owner : OWNER_OTHER;
+    pthread_mutex_unlock(&pool->lock);
+    return before;
+}
+
+/* Who made a value is known only after the kernel ran: what is told at the
+ * peak still counts for it. */
+void buffer_set_owner(struct buffer *buffer, uint32_t owner)
+{
+    struct pool *pool = buffer->pool;
+
+    if (!pool || buffer->owner == owner)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    if (grow_shares(pool, owner)) {
+        pool->shares[buffer->owner].bytes -= buffer->bytes;
+        pool->shares[owner].bytes += buffer->bytes;
+        buffer->owner = owner;
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+uint32_t buffer_owner(const struct buffer *buffer)
+{
+    return buffer->owner;
+}
+
+size_t pool_peak_of(struct pool *pool, uint32_t owner)
+{
+    size_t bytes;
+
+    pthread_mutex_lock(&pool->lock);
+    leave_peak(pool);
+    bytes = owner < pool->n_owners ? pool->shares[owner].peak_bytes : 0;
+    pthread_mutex_unlock(&pool->lock);
+    return bytes;
+}
+
+size_t pool_owner_count(const struct pool *pool)
+{
+    return pool->n_owners;
+}
+
+/* ---- buffers ----------------------------------------------------------- */
+
 enum assay_status pool_new(struct pool **out, struct error *err)
 {
     struct pool *pool = mem_zalloc(sizeof *pool);
@@ -60,7 +151,11 @@ enum assay_status pool_new(struct pool **out, struct error *err)
     if (!pool)
         return error_nomem(err, sizeof *pool, "a pool of buffers");
     pthread_mutex_init(&pool->lock, NULL);
-    return ASSAY_OK;
+    if (grow_shares(pool, OWNER_MODULE))
+        return ASSAY_OK;
+    pool_free(pool);
+    *out = NULL;
+    return error_nomem(err, sizeof *pool->shares, "a pool of buffers");
 }
 
 void pool_observe(struct pool *pool, struct pool_observer observer)
@@ -101,6 +196,7 @@ void pool_free(struct pool *pool)
         return;
     trim_locked(pool);
     pthread_mutex_destroy(&pool->lock);
+    mem_free(pool->shares);
     mem_free(pool);
 }
 
@@ -147,11 +243,27 @@ static struct buffer *obtain(struct pool *pool, size_t capacity)
     }
     if (buffer)
         pool->usage.held_bytes += buffer->capacity;
+    if (pool->usage.held_bytes > pool->usage.held_peak_bytes)
+        pool->usage.held_peak_bytes = pool->usage.held_bytes;
     return buffer;
 }
 
-enum assay_status pool_take(struct pool *pool, size_t bytes, const char *what,
-                            struct buffer **out, struct error *err)
+static void count_taken(struct pool *pool, struct buffer *buffer)
+{
+    struct pool_usage *usage = &pool->usage;
+
+    usage->live_bytes += buffer->capacity;
+    if (usage->live_bytes > usage->peak_bytes) {
+        usage->peak_bytes = usage->live_bytes;
+        pool->is_at_peak = true;
+    }
+    pool->shares[buffer->owner].bytes += buffer->bytes;
+}
+
+/* owner NULL: the pool's. */
+static enum assay_status take(struct pool *pool, const uint32_t *owner,
+                              size_t bytes, const char *what,
+                              struct buffer **out, struct error *err)
 {
     struct buffer *buffer;
     size_t capacity;
@@ -166,14 +278,13 @@ enum assay_status pool_take(struct pool *pool, size_t bytes, const char *what,
     if (!buffer)
         buffer = obtain(pool, capacity);
     if (buffer) {
-        pool->usage.live_bytes += buffer->capacity;
-        if (pool->usage.live_bytes > pool->usage.peak_bytes)
-            pool->usage.peak_bytes = pool->usage.live_bytes;
+        buffer->bytes = bytes;
+        buffer->owner = owner ? *owner : pool->owner;
+        count_taken(pool, buffer);
     }
     pthread_mutex_unlock(&pool->lock);
     if (!buffer)
         return error_nomem(err, bytes, what);
-    buffer->bytes = bytes;
     buffer->pool = pool;
     atomic_store(&buffer->references, 1);
     if (pool->observer.changed)
@@ -181,6 +292,21 @@ enum assay_status pool_take(struct pool *pool, size_t bytes, const char *what,
                                (int64_t)buffer->capacity);
     *out = buffer;
     return ASSAY_OK;
+}
+
+enum assay_status pool_take(struct pool *pool, size_t bytes, const char *what,
+                            struct buffer **out, struct error *err)
+{
+    return take(pool, NULL, bytes, what, out, err);
+}
+
+enum assay_status pool_take_scratch(struct pool *pool, size_t bytes,
+                                    const char *what, struct buffer **out,
+                                    struct error *err)
+{
+    static const uint32_t owner = OWNER_SCRATCH;
+
+    return take(pool, &owner, bytes, what, out, err);
 }
 
 void buffer_share(struct buffer *buffer)
@@ -200,6 +326,8 @@ static void give_back(struct buffer *buffer)
     pthread_mutex_lock(&pool->lock);
     buffer->next_free = pool->free_lists[class];
     pool->free_lists[class] = buffer;
+    leave_peak(pool);
+    pool->shares[buffer->owner].bytes -= buffer->bytes;
     pool->usage.live_bytes -= buffer->capacity;
     pool->usage.cached_bytes += buffer->capacity;
     pthread_mutex_unlock(&pool->lock);
@@ -295,5 +423,6 @@ void pool_reset_peak(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->usage.peak_bytes = pool->usage.live_bytes;
+    pool->is_at_peak = true;
     pthread_mutex_unlock(&pool->lock);
 }

@@ -24,6 +24,17 @@ struct pool_observer {
     void *context;
 };
 
+/* Whose the memory is. From OWNER_MODULE on they are the modules of a graph:
+ * the model itself, then its scopes in order. */
+enum pool_owner {
+    OWNER_OTHER,
+    OWNER_WEIGHTS, /* as they were loaded, or folded */
+    OWNER_PACKED,  /* copies of them as kernels want them */
+    OWNER_SCRATCH,
+    OWNER_IMAGES,
+    OWNER_MODULE
+};
+
 enum assay_status pool_new(struct pool **out, struct error *err);
 /* All buffers must have been given back. Accepts NULL. */
 void pool_free(struct pool *pool);
@@ -33,6 +44,10 @@ void pool_observe(struct pool *pool, struct pool_observer observer);
  * memory. */
 enum assay_status pool_take(struct pool *pool, size_t bytes, const char *what,
                             struct buffer **out, struct error *err);
+/* The same for what a kernel needs beside its inputs and outputs. */
+enum assay_status pool_take_scratch(struct pool *pool, size_t bytes,
+                                    const char *what, struct buffer **out,
+                                    struct error *err);
 void buffer_share(struct buffer *buffer);   /* one more reference */
 void buffer_release(struct buffer *buffer); /* accepts NULL */
 void *buffer_data(const struct buffer *buffer);
@@ -57,15 +72,27 @@ enum assay_status buffer_wrap_file(void *data, size_t bytes,
  * again from a file. They must be as they came: changes are lost. */
 void buffer_unload(const struct buffer *buffer, size_t offset, size_t bytes);
 
+/* Who owns what is taken from now on; gives who did until now. Where there is
+ * no memory to count by owner it is OWNER_OTHER. */
+uint32_t pool_set_owner(struct pool *pool, uint32_t owner);
+/* Hands a buffer over to another owner; nothing for wrapped memory. */
+void buffer_set_owner(struct buffer *buffer, uint32_t owner);
+uint32_t buffer_owner(const struct buffer *buffer);
+
 struct pool_usage {
-    size_t live_bytes;   /* handed out */
-    size_t peak_bytes;   /* most of that since pool_reset_peak() */
-    size_t cached_bytes; /* waiting for reuse */
-    size_t held_bytes;   /* from the system in all */
+    size_t live_bytes;      /* handed out */
+    size_t peak_bytes;      /* most of that since pool_reset_peak() */
+    size_t cached_bytes;    /* waiting for reuse */
+    size_t held_bytes;      /* from the system in all */
+    size_t held_peak_bytes; /* most of that */
 };
 
 struct pool_usage pool_usage(const struct pool *pool);
 void pool_reset_peak(struct pool *pool);
+/* What an owner had asked for when the most was live. The sum over all owners
+ * is less than the peak: sizes are rounded up. */
+size_t pool_peak_of(struct pool *pool, uint32_t owner);
+size_t pool_owner_count(const struct pool *pool);
 /* Gives what waits back to the system. */
 void pool_trim(struct pool *pool);
 

@@ -177,15 +177,19 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
 /* Memory that stays. It is taken in the first pass over new shapes only, so
  * what waits in the pool goes before a large piece comes: a run of one image
  * does not ask for it again, and the warm-up of a longer one does. */
-static enum assay_status take_lasting(struct pool *pool, size_t bytes,
-                                      const char *what, struct buffer **out,
-                                      struct error *err)
+static enum assay_status take_lasting(struct pool *pool, uint32_t owner,
+                                      size_t bytes, const char *what,
+                                      struct buffer **out, struct error *err)
 {
     static const size_t large = 16 << 20;
+    uint32_t before = pool_set_owner(pool, owner);
+    enum assay_status st;
 
     if (bytes >= large)
         pool_trim(pool);
-    return pool_take(pool, bytes, what, out, err);
+    st = pool_take(pool, bytes, what, out, err);
+    pool_set_owner(pool, before);
+    return st;
 }
 
 /* The scratch memory, made larger where this kernel needs it. */
@@ -196,8 +200,8 @@ static enum assay_status ensure_scratch(struct onednn *dn, struct pool *pool,
         return ASSAY_OK;
     buffer_release(dn->scratch);
     dn->scratch = NULL;
-    return take_lasting(pool, bytes, "a kernel's scratch memory", &dn->scratch,
-                        err);
+    return take_lasting(pool, OWNER_SCRATCH, bytes, "a kernel's scratch memory",
+                        &dn->scratch, err);
 }
 
 static enum assay_status
@@ -234,7 +238,7 @@ static enum assay_status pack_weights(struct onednn *dn, const struct job *job,
         }
     }
     if (!st)
-        st = take_lasting(job->context->pool,
+        st = take_lasting(job->context->pool, OWNER_PACKED,
                           dnnl_memory_desc_get_size(&kernel->weights),
                           "reordered weights", &packed.buffer, err);
     if (!st)

@@ -192,12 +192,15 @@ enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
 {
     dnnl_memory_desc_t from = desc_of(tensor);
     enum assay_status st;
+    uint32_t owner;
 
     if (dnnl_memory_desc_equal(&from, desc)) {
         *out = tensor_share(tensor);
         return ASSAY_OK;
     }
+    owner = pool_set_owner(pool, OWNER_SCRATCH);
     st = layout_tensor(dn, pool, desc, &tensor->shape, out, err);
+    pool_set_owner(pool, owner);
     if (!st)
         st = onednn_reorder(dn, &from, tensor_data(tensor), desc,
                             tensor_data(out), err);

@@ -1,0 +1,134 @@
+/* detect/memory_ledger.c - see memory_ledger.h. */
+#include "detect/memory_ledger.h"
+
+static enum assay_status add(struct run *run, enum ledger_kind kind,
+                             uint32_t scope, size_t bytes, const char *what,
+                             struct error *err)
+{
+    struct ledger_row row = {
+        .kind = kind, .scope = scope, .bytes = (int64_t)bytes, .what = what};
+
+    return bytes ? run_ledger_add(run, &row, err) : ASSAY_OK;
+}
+
+/* ---- in the pool ------------------------------------------------------- */
+
+static enum assay_status add_owned(struct run *run, struct pool *pool,
+                                   struct error *err)
+{
+    static const struct {
+        enum pool_owner owner;
+        enum ledger_kind kind;
+        const char *what;
+    } owners[] = {
+        {OWNER_WEIGHTS, LEDGER_WEIGHTS, "as loaded"},
+        {OWNER_PACKED, LEDGER_WEIGHTS, "as kernels want them"},
+        {OWNER_SCRATCH, LEDGER_SCRATCH, "of kernels"},
+        {OWNER_IMAGES, LEDGER_IMAGES, "as tensors"},
+        {OWNER_OTHER, LEDGER_ACTIVATIONS, "of no module"},
+    };
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < sizeof owners / sizeof owners[0]; i++)
+        st = add(run, owners[i].kind, RUN_NONE,
+                 pool_peak_of(pool, owners[i].owner), owners[i].what, err);
+    return st;
+}
+
+static enum assay_status add_modules(struct run *run,
+                                     const struct memory_account *account,
+                                     struct error *err)
+{
+    const struct session *session = account->session;
+    size_t n = graph_scope_count(session->graph);
+    enum assay_status st =
+        add(run, LEDGER_ACTIVATIONS, account->model,
+            pool_peak_of(session->pool, OWNER_MODULE), "", err);
+
+    for (uint32_t i = 0; !st && i < n; i++)
+        st = add(run, LEDGER_ACTIVATIONS, account->scopes[i],
+                 pool_peak_of(session->pool, OWNER_MODULE + 1 + i), "", err);
+    return st;
+}
+
+static size_t owned_bytes(struct pool *pool)
+{
+    size_t sum = 0;
+
+    for (uint32_t i = 0; i < pool_owner_count(pool); i++)
+        sum += pool_peak_of(pool, i);
+    return sum;
+}
+
+/* ---- outside of it ----------------------------------------------------- */
+
+/* Each as far as it goes: they were looked at at different moments, and what
+ * is left in the end has no better name. */
+static enum assay_status add_outside(struct run *run, size_t left,
+                                     const struct memory_account *account,
+                                     const struct pool_usage *usage,
+                                     struct error *err)
+{
+    const struct process_memory *process = &account->process;
+    const struct {
+        size_t bytes;
+        const char *what;
+    } parts[] = {
+        {usage->held_peak_bytes - usage->peak_bytes,
+         "buffers of the pool that wait to be used again"},
+        {process->mapped_bytes, "weights mapped from their file"},
+        {process->code_bytes, "the program and its libraries"},
+        {account->picture_bytes, "decoded photographs"},
+        {process->tables_bytes, "the graph, the recording, tables"},
+        {process->sqlite_bytes, "SQLite, for the run file"},
+        {SIZE_MAX, "heaps of libraries, kernels made at run time, stacks"},
+    };
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < sizeof parts / sizeof parts[0]; i++) {
+        size_t bytes = parts[i].bytes < left ? parts[i].bytes : left;
+
+        st = add(run, LEDGER_OUTSIDE, RUN_NONE, bytes, parts[i].what, err);
+        left -= bytes;
+    }
+    return st;
+}
+
+static enum assay_status add_process(struct run *run,
+                                     const struct memory_account *account,
+                                     const struct pool_usage *usage,
+                                     struct error *err)
+{
+    size_t mark = account->process.peak_bytes;
+    enum assay_status st;
+
+    if (!mark)
+        return ASSAY_OK;
+    st = run_fact_printf(run, err, "memory.process_peak_bytes", "%zu", mark);
+    if (!st && mark < usage->peak_bytes)
+        return run_fact_printf(run, err, "memory.untouched_bytes", "%zu",
+                               usage->peak_bytes - mark);
+    return st ? st
+              : add_outside(run, mark - usage->peak_bytes, account, usage, err);
+}
+
+enum assay_status memory_ledger(struct run *run,
+                                const struct memory_account *account,
+                                struct error *err)
+{
+    struct pool *pool = account->session->pool;
+    struct pool_usage usage = pool_usage(pool);
+    enum assay_status st = add_owned(run, pool, err);
+
+    if (!st)
+        st = add_modules(run, account, err);
+    if (!st)
+        st = add(run, LEDGER_FRAGMENTATION, RUN_NONE,
+                 usage.peak_bytes - owned_bytes(pool),
+                 "sizes rounded up by the pool", err);
+    if (!st)
+        st = add_process(run, account, &usage, err);
+    if (!st)
+        run_memory(run)->peak_bytes = (int64_t)usage.peak_bytes;
+    return st;
+}

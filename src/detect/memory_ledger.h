@@ -1,0 +1,29 @@
+/* detect/memory_ledger.h - who owned the memory when the most was live.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef DETECT_MEMORY_LEDGER_H
+#define DETECT_MEMORY_LEDGER_H
+
+#include "detect/process_memory.h"
+#include "detect/session.h"
+#include "run/run.h"
+
+/* What there is to tell of a session's memory. */
+struct memory_account {
+    const struct session *session;
+    struct process_memory process;
+    size_t picture_bytes;   /* decoded photographs of one iteration, the most */
+    uint32_t model;         /* its scope in the run */
+    const uint32_t *scopes; /* the run's scope of each of the graph's */
+};
+
+/* Adds the rows. Those of the pool come to its peak, which becomes the run's;
+ * together with those outside of it they come to the high-water mark of the
+ * process, the fact memory.process_peak_bytes. Memory that was taken and never
+ * touched is not in that mark: where it is the larger part,
+ * memory.untouched_bytes tells by how much, and there are no rows outside. */
+enum assay_status memory_ledger(struct run *run,
+                                const struct memory_account *account,
+                                struct error *err);
+
+#endif
