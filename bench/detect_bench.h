@@ -16,7 +16,7 @@ void bench_ratio(const char *what, struct pairs *pairs, double bar,
  * this process is small: a child's peak counts what its parent had. */
 enum assay_status bench_start(const char *folder, int n_rounds,
                               struct error *err);
-/* Forward passes, recording, the books of a run. */
+/* Forward passes, the books of a run. */
 enum assay_status bench_models(struct peer *peer, const char *folder,
                                int n_rounds, struct error *err);
 enum assay_status bench_ops(struct peer *peer, const char *folder, int n_rounds,

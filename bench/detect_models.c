@@ -1,5 +1,5 @@
-/* bench/detect_models.c - forward passes of detectors beside PyTorch's, what
- * recording adds to them, and whether the books of a run balance. */
+/* bench/detect_models.c - forward passes of detectors beside PyTorch's, and
+ * whether the books of a run balance. */
 #include "bench.h"
 #include "detect_bench.h"
 
@@ -107,46 +107,6 @@ static enum assay_status compare_models(struct detector *const *ours,
     return st;
 }
 
-/* One iteration of the model, recorded. */
-static enum assay_status time_recorded(struct detector *detector,
-                                       double *seconds, struct error *err)
-{
-    struct assay_options options = {.program = "pipeline"};
-    enum assay_status st = record_start(detector->run, &options, err), stopped;
-
-    if (st)
-        return st;
-    assay_iteration_begin();
-    st = time_model(detector, seconds, err);
-    assay_iteration_end();
-    stopped = record_stop(st ? NULL : err);
-    return st ? st : stopped;
-}
-
-/* Pairs that change their order, so that what drifts falls on both alike. */
-static enum assay_status compare_recording(struct detector *detector,
-                                           int n_rounds, struct error *err)
-{
-    struct pairs pairs = {0};
-    enum assay_status st = ASSAY_OK;
-    double on, off, ratio;
-
-    for (int i = 0; !st && i < n_rounds; i++) {
-        if (i % 2)
-            st = time_model(detector, &off, err);
-        if (!st)
-            st = time_recorded(detector, &on, err);
-        if (!st && i % 2 == 0)
-            st = time_model(detector, &off, err);
-        pairs_add(&pairs, on / off, 1);
-    }
-    if (st)
-        return st;
-    ratio = pairs_ratio(&pairs, &on, &off);
-    bench_at_most("what recording adds to a model", 100 * (ratio - 1), 1, "%");
-    return ASSAY_OK;
-}
-
 static enum assay_status record_stages(struct detector *detector,
                                        struct error *err)
 {
@@ -228,10 +188,8 @@ static enum assay_status bench_faster(struct peer *peer, const char *folder,
     if (!st) {
         bench_ratio("Faster R-CNN, plain", &pairs[1], 0.7, 1, "s");
         bench_ratio("Faster R-CNN, optimised", &pairs[0], 0.45, 1, "s");
-        st = compare_recording(&optimised, 2 * n_rounds, err);
-    }
-    if (!st)
         st = check_books(&optimised, err);
+    }
     close_detector(&plain);
     close_detector(&optimised);
     return st;
