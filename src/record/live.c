@@ -39,17 +39,23 @@ enum assay_status live_add(struct live *live, int64_t time_ns, double bytes)
     return ASSAY_OK;
 }
 
-/* The last change before a moment stays: it tells what was live then. */
+/* The last change before the iteration: it tells what was live when it
+ * began. */
+static size_t first_point(const struct live *live)
+{
+    size_t i = 0;
+
+    while (i + 1 < live->n && live->points[i + 1].time_ns < live->start_ns)
+        i++;
+    return i;
+}
+
 void live_iteration(struct live *live, int64_t start_ns, int64_t end_ns)
 {
-    size_t before = 0;
-
     live->has_iteration = true;
     live->start_ns = start_ns;
     live->end_ns = end_ns;
-    while (before + 1 < live->n && live->points[before + 1].time_ns < start_ns)
-        before++;
-    forget_first(live, before);
+    forget_first(live, first_point(live));
 }
 
 static void count(struct counter *counter, struct counter_point point)
@@ -78,7 +84,7 @@ enum assay_status live_finish(const struct live *live, struct run *run,
         return error_nomem(err, live->n * sizeof *counter.points,
                            "the live bytes of an iteration");
     counter.points_capacity = live->n;
-    for (size_t i = 0; i < live->n; i++) {
+    for (size_t i = first_point(live); i < live->n; i++) {
         struct counter_point point = live->points[i];
 
         if (point.time_ns > live->end_ns)

@@ -41,6 +41,17 @@ enum assay_status run_ledger_add(struct run *run, const struct ledger_row *row,
     return ASSAY_OK;
 }
 
+int64_t run_ledger_sum(const struct run *run, enum ledger_kind kind)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < run->n_ledger; i++) {
+        if (run->ledger[i].kind == kind)
+            sum += run->ledger[i].bytes;
+    }
+    return sum;
+}
+
 size_t run_ledger_count(const struct run *run)
 {
     return run->n_ledger;

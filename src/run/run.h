@@ -73,6 +73,15 @@ enum assay_status run_name_root(struct run *run, const char *name,
 enum assay_status run_scope_path(const struct run *run, uint32_t id,
                                  struct str *path);
 
+/* The same for what lies below a scope: "conv1" is what backbone.body.conv1 is
+ * below backbone.body. Where it does not lie there, the whole path. */
+enum assay_status run_scope_path_below(const struct run *run, uint32_t above,
+                                       uint32_t id, struct str *path);
+
+/* The scope that stands for the forward pass of a model: the one called
+ * "model" right below the root. RUN_NONE where there is none. */
+uint32_t run_model_scope(const struct run *run);
+
 /* Phase 0 is there from the start and has no name. */
 enum assay_status run_phase_add(struct run *run, const char *name, uint32_t *id,
                                 struct error *err);
@@ -449,6 +458,8 @@ enum ledger_kind {
 #undef RUN_LEDGER_ENUM
 };
 
+enum { N_LEDGER_KINDS = LEDGER_OUTSIDE + 1 };
+
 const char *ledger_kind_text(enum ledger_kind kind);
 
 struct ledger_row {
@@ -462,6 +473,8 @@ struct ledger_row {
 enum assay_status run_ledger_add(struct run *run, const struct ledger_row *row,
                                  struct error *err);
 size_t run_ledger_count(const struct run *run);
+/* Of all rows of a kind. */
+int64_t run_ledger_sum(const struct run *run, enum ledger_kind kind);
 const struct ledger_row *run_ledger(const struct run *run, size_t i);
 
 /* From the first begin to the last end. */

@@ -156,12 +156,27 @@ enum assay_status run_name_root(struct run *run, const char *name,
 enum assay_status run_scope_path(const struct run *run, uint32_t id,
                                  struct str *path)
 {
+    return run_scope_path_below(run, RUN_ROOT, id, path);
+}
+
+static bool is_below(const struct run *run, uint32_t above, uint32_t id)
+{
+    while (id != RUN_NONE && id != above)
+        id = run->scopes[id].parent;
+    return id == above;
+}
+
+enum assay_status run_scope_path_below(const struct run *run, uint32_t above,
+                                       uint32_t id, struct str *path)
+{
     uint32_t chain[RUN_MAX_DEPTH];
     size_t n = 0;
 
     if (id == RUN_ROOT)
         return str_append(path, run->scopes[RUN_ROOT].name);
-    for (; id != RUN_ROOT; id = run->scopes[id].parent)
+    if (above == RUN_NONE || id == above || !is_below(run, above, id))
+        above = RUN_ROOT;
+    for (; id != above; id = run->scopes[id].parent)
         chain[n++] = id;
     while (n--) {
         if (str_append(path, run->scopes[chain[n]].name) ||
@@ -169,6 +184,15 @@ enum assay_status run_scope_path(const struct run *run, uint32_t id,
             return ASSAY_NOMEM;
     }
     return ASSAY_OK;
+}
+
+uint32_t run_model_scope(const struct run *run)
+{
+    uint32_t id = run->scopes[RUN_ROOT].first_child;
+
+    while (id != RUN_NONE && strcmp(run->scopes[id].name, "model") != 0)
+        id = run->scopes[id].next_sibling;
+    return id;
 }
 
 enum assay_status run_phase_add(struct run *run, const char *name, uint32_t *id,

@@ -1,4 +1,4 @@
-/* views/summary_times.c - summary lines about times, memory and counters. */
+/* views/summary_times.c - summary lines about times and counters. */
 #include "base/units.h"
 #include "views/line.h"
 #include "views/summary.h"
@@ -127,52 +127,6 @@ enum assay_status summary_steadiness(const struct summary *summary,
     return ASSAY_OK;
 }
 
-/* "weights 160, activations 412, scratch 96 MiB": what the peak consisted of,
- * where the run says what was held beside the values computed in it. Those are
- * the rest; a peak from before all of it was there has no such rest. */
-static void add_parts(const struct run *run, struct line *line)
-{
-    double weights = run_fact_number(run, "memory.weights_bytes");
-    double scratch = run_fact_number(run, "memory.scratch_bytes");
-    double mapped = run_fact_number(run, "memory.mapped_bytes");
-    double rest = (double)run_memory_of(run)->peak_bytes - weights - scratch;
-    char bytes[UNITS_MAX];
-
-    if (rest >= 0)
-        line_printf(line, "weights %.0f, activations %.0f, scratch %.0f MiB",
-                    weights / 0x1p20, rest / 0x1p20, scratch / 0x1p20);
-    if (mapped > 0)
-        line_printf(line, "and %s mapped from the weights' file",
-                    units_bytes(bytes, mapped));
-}
-
-enum assay_status summary_memory(const struct summary *summary,
-                                 struct error *err)
-{
-    const struct run_memory *memory = run_memory_of(summary->run);
-    struct line line = begin(summary, "memory");
-    struct str path = {0};
-    char bytes[UNITS_MAX];
-    enum assay_status st = ASSAY_OK;
-
-    if (memory->peak_bytes == RUN_UNKNOWN)
-        return ASSAY_OK;
-    units_bytes(bytes, (double)memory->peak_bytes);
-    if (memory->peak_scope < run_scope_count(summary->run))
-        st = run_scope_path(summary->run, memory->peak_scope, &path);
-    if (st)
-        error_nomem(err, path.n + 1, "the path of a scope");
-    else if (path.n)
-        line_printf(&line, "peak %s at %s", bytes, str_text(&path));
-    else
-        line_printf(&line, "peak %s", bytes);
-    if (!st)
-        add_parts(summary->run, &line);
-    line_end(&line);
-    str_release(&path);
-    return st;
-}
-
 /* A value with its unit, bytes as people read them. */
 static void add_counter(struct line *line, const struct counter *counter)
 {
@@ -190,11 +144,15 @@ void summary_counters(const struct summary *summary)
 {
     enum { MOST_SHOWN = 8 };
     struct line line = begin(summary, "counters");
-    size_t n = run_counters(summary->run);
+    size_t n = 0;
 
-    for (uint32_t i = 0; i < n && i < MOST_SHOWN; i++) {
-        if (run_counter(summary->run, i)->n > 0)
-            add_counter(&line, run_counter(summary->run, i));
+    for (uint32_t i = 0; i < run_counters(summary->run); i++) {
+        const struct counter *counter = run_counter(summary->run, i);
+
+        if (counter->n == 0 || strcmp(counter->name, RUN_LIVE_BYTES) == 0)
+            continue;
+        if (n++ < MOST_SHOWN)
+            add_counter(&line, counter);
     }
     if (n > MOST_SHOWN)
         line_printf(&line, "%zu more (--json)", n - MOST_SHOWN);

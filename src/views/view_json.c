@@ -4,6 +4,7 @@
  * screen: a row names its parent by index, so no reader needs to nest. */
 #include "base/json.h"
 #include "views/fields.h"
+#include "views/json_parts.h"
 #include "views/ranking.h"
 #include "views/stages.h"
 #include "views/summary.h"
@@ -140,31 +141,6 @@ static enum assay_status write_steadiness(struct json_writer *json,
     json_member_double(json, "noise", verdict.noise);
     json_object_end(json);
     return ASSAY_OK;
-}
-
-static enum assay_status write_memory(struct json_writer *json,
-                                      const struct run *run, struct error *err)
-{
-    const struct run_memory *memory = run_memory_of(run);
-    struct str path = {0};
-    enum assay_status st = ASSAY_OK;
-
-    json_key(json, "memory");
-    if (memory->peak_bytes == RUN_UNKNOWN) {
-        json_write_null(json);
-        return ASSAY_OK;
-    }
-    json_object_begin(json);
-    json_member_int(json, "peak_bytes", memory->peak_bytes);
-    json_member_double(json, "peak_at_ms", (double)memory->peak_ns / 1e6);
-    if (memory->peak_scope < run_scope_count(run)) {
-        st = run_scope_path(run, memory->peak_scope, &path);
-        json_member_string(json, "peak_scope", str_text(&path));
-    }
-    json_object_end(json);
-    str_release(&path);
-    return st ? error_nomem(err, RUN_MAX_DEPTH, "the path of a scope")
-              : ASSAY_OK;
 }
 
 static void write_health(struct json_writer *json, const struct run *run)
@@ -328,7 +304,7 @@ enum assay_status view_json(const struct run *run,
     write_balance(&json, run, &rows);
     st = write_steadiness(&json, run, err);
     if (!st)
-        st = write_memory(&json, run, err);
+        st = json_memory(&json, run, err);
     if (st)
         goto done;
     write_health(&json, run);

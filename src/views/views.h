@@ -62,6 +62,11 @@ enum assay_status view_table_plain(const struct run *run,
                                    const struct view_options *options,
                                    struct sink *sink, struct error *err);
 
+/* Who owned the memory at the peak. */
+enum assay_status view_memory(const struct run *run,
+                              const struct view_options *options,
+                              struct sink *sink, struct error *err);
+
 enum assay_status view_json(const struct run *run,
                             const struct view_options *options,
                             struct sink *sink, struct error *err);

@@ -153,6 +153,97 @@ TEST(the_observer_hears_of_every_byte_both_ways)
     pool_free(pool);
 }
 
+/* ---- owners ------------------------------------------------------------ */
+
+static struct buffer *take(struct pool *pool, uint32_t owner, size_t bytes)
+{
+    uint32_t before = pool_set_owner(pool, owner);
+    struct buffer *buffer;
+
+    CHECK_INT(pool_take(pool, bytes, "x", &buffer, &err), ASSAY_OK);
+    CHECK_INT(pool_set_owner(pool, before), owner);
+    return buffer;
+}
+
+/* 4096 and 8192 are sizes of the pool; 5000 is not. */
+TEST(the_peak_knows_what_each_owner_had_asked_for)
+{
+    enum { FIRST = OWNER_MODULE, SECOND = OWNER_MODULE + 40 };
+    struct pool *pool = new_pool();
+    struct buffer *weights = take(pool, OWNER_WEIGHTS, 8192);
+    struct buffer *first = take(pool, FIRST, 5000), *second, *later, *scratch;
+    size_t asked = 8192 + 5000 + 4096 + 100;
+
+    CHECK_INT(pool_take_scratch(pool, 100, "x", &scratch, &err), ASSAY_OK);
+    second = take(pool, SECOND, 4096);
+    buffer_release(first);
+    later = take(pool, FIRST, 2000);
+    CHECK_INT(pool_peak_of(pool, OWNER_WEIGHTS), 8192);
+    CHECK_INT(pool_peak_of(pool, FIRST), 5000);
+    CHECK_INT(pool_peak_of(pool, SECOND), 4096);
+    CHECK_INT(pool_peak_of(pool, OWNER_SCRATCH), 100);
+    CHECK_INT(pool_peak_of(pool, SECOND + 1), 0);
+    CHECK_INT(pool_owner_count(pool), SECOND + 1);
+    CHECK(pool_usage(pool).peak_bytes > asked);
+    buffer_release(scratch);
+    buffer_release(later);
+    buffer_release(second);
+    buffer_release(weights);
+    pool_free(pool);
+}
+
+TEST(a_new_peak_has_new_shares_and_a_lower_one_has_none)
+{
+    struct pool *pool = new_pool();
+    struct buffer *large = take(pool, OWNER_MODULE, 65536), *small;
+
+    buffer_release(large);
+    small = take(pool, OWNER_IMAGES, 4096);
+    buffer_release(small);
+    CHECK_INT(pool_peak_of(pool, OWNER_MODULE), 65536);
+    CHECK_INT(pool_peak_of(pool, OWNER_IMAGES), 0);
+    pool_reset_peak(pool);
+    small = take(pool, OWNER_IMAGES, 4096);
+    CHECK_INT(pool_peak_of(pool, OWNER_MODULE), 0);
+    CHECK_INT(pool_peak_of(pool, OWNER_IMAGES), 4096);
+    buffer_release(small);
+    pool_free(pool);
+}
+
+/* What a kernel wrote into the memory of its input is its own. */
+TEST(a_buffer_that_changes_hands_counts_for_the_new_owner)
+{
+    struct pool *pool = new_pool();
+    struct buffer *buffer = take(pool, OWNER_MODULE, 4096), *wrapped;
+    char memory[16];
+
+    buffer_set_owner(buffer, OWNER_MODULE + 1);
+    CHECK_INT(buffer_owner(buffer), OWNER_MODULE + 1);
+    buffer_release(buffer);
+    CHECK_INT(pool_peak_of(pool, OWNER_MODULE), 0);
+    CHECK_INT(pool_peak_of(pool, OWNER_MODULE + 1), 4096);
+    CHECK_INT(buffer_wrap(memory, sizeof memory, NULL, NULL, &wrapped, &err),
+              ASSAY_OK);
+    buffer_set_owner(wrapped, OWNER_IMAGES);
+    buffer_release(wrapped);
+    pool_free(pool);
+}
+
+TEST(without_memory_for_more_owners_the_bytes_are_of_no_one)
+{
+    struct pool *pool = new_pool();
+    struct buffer *buffer;
+
+    mem_fail_once_at(0);
+    CHECK_INT(pool_set_owner(pool, 100000), OWNER_OTHER);
+    mem_fail_once_at(-1);
+    CHECK_INT(pool_take(pool, 4096, "x", &buffer, &err), ASSAY_OK);
+    CHECK_INT(buffer_owner(buffer), OWNER_OTHER);
+    buffer_release(buffer);
+    CHECK_INT(pool_peak_of(pool, OWNER_OTHER), 4096);
+    pool_free(pool);
+}
+
 TEST(what_waits_is_given_back_when_memory_ends)
 {
     struct pool *pool = new_pool();

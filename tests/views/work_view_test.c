@@ -68,7 +68,7 @@ static struct run *with_fact(const char *key, const char *value)
 TEST(weights_that_stay_in_their_file_are_told_beside_the_peak)
 {
     static const char *const parts[] = {
-        "at model.backbone.fpn.layer_blocks.0   weights 159, activations 357, "
+        "at backbone.fpn.layer_blocks.0   weights 159, activations 357, "
         "scratch 96 MiB   and 160 MiB mapped from the weights' file",
         NULL};
     struct view_options options = options_for(200);
@@ -81,7 +81,7 @@ TEST(weights_that_stay_in_their_file_are_told_beside_the_peak)
 TEST(parts_that_exceed_the_peak_are_not_told)
 {
     static const char *const parts[] = {
-        "peak 612 MiB at model.backbone.fpn.layer_blocks.0\n", NULL};
+        "peak 612 MiB at backbone.fpn.layer_blocks.0\n", NULL};
     struct view_options options = options_for(200);
 
     check_parts(view_summary, with_fact("memory.weights_bytes", "641728512"),

@@ -1,0 +1,103 @@
+/* What a recorded run of a detector says beside its times: who owned the
+ * memory, what was in the photographs, how the machine behaved. */
+#include "detect/detect.h"
+#include "store/store.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { side = 64 };
+
+static struct error err;
+
+static struct detect_options small_job(bool is_plain)
+{
+    struct detect_options options = {
+        .model = "faster-rcnn",
+        .build = model_defaults(),
+        .n_threads = 1,
+        .is_plain = is_plain,
+        .detail = ENGINE_OPS,
+        .n_images = 2,
+        .n_warm_up = 1,
+        .score = NAN,
+    };
+
+    options.build.min_size = side;
+    options.build.max_size = 2 * side;
+    return options;
+}
+
+static struct run *record(struct detect_options *options)
+{
+    struct photos photos = {0};
+    struct detect_report report = {0};
+    struct run *run;
+
+    err = (struct error){0};
+    options->run_path = test_path("recorded.assay");
+    CHECK_STATUS(
+        photos_add(&photos, TEST_SOURCE_DIR "/assets/coffee.jpg", &err),
+        ASSAY_OK, &err);
+    CHECK_STATUS(detect_run(options, &photos, &report, &err), ASSAY_OK, &err);
+    CHECK_STATUS(store_load(options->run_path, &run, &err), ASSAY_OK, &err);
+    detect_report_release(&report);
+    photos_release(&photos);
+    return run;
+}
+
+/* ---- memory ------------------------------------------------------------ */
+
+/* Every byte of the peak has one owner, and so has every other one of the
+ * process. */
+static void check_ledger(const struct run *run)
+{
+    int64_t in_pool = 0, outside = run_ledger_sum(run, LEDGER_OUTSIDE);
+    size_t n_modules = 0;
+
+    for (int kind = 0; kind < LEDGER_OUTSIDE; kind++)
+        in_pool += run_ledger_sum(run, (enum ledger_kind)kind);
+    CHECK_INT(in_pool, run_memory_of(run)->peak_bytes);
+    CHECK_INT(in_pool + outside,
+              (int64_t)run_fact_number(run, "memory.process_peak_bytes"));
+    CHECK(run_ledger_sum(run, LEDGER_WEIGHTS) >=
+          (int64_t)run_fact_number(run, "model.parameter_bytes"));
+    CHECK(run_ledger_sum(run, LEDGER_IMAGES) > 0);
+    for (size_t i = 0; i < run_ledger_count(run); i++)
+        n_modules += run_ledger(run, i)->kind == LEDGER_ACTIVATIONS &&
+                     run_ledger(run, i)->scope != RUN_NONE;
+    CHECK(n_modules > 0);
+}
+
+/* In the last iteration nothing was gained, and no more was live than ever. */
+static void check_live(const struct run *run)
+{
+    const struct iteration *last =
+        run_iteration(run, run_iterations_kept(run) - 1);
+    const struct counter *live = NULL;
+
+    for (uint32_t i = 0; i < run_counters(run); i++) {
+        if (strcmp(run_counter(run, i)->name, RUN_LIVE_BYTES) == 0)
+            live = run_counter(run, i);
+    }
+    CHECK(live != NULL);
+    CHECK(live->n_points > 100);
+    CHECK_INT(live->points[0].time_ns, last->start_ns);
+    CHECK(live->points[live->n_points - 1].time_ns <=
+          last->start_ns + last->duration_ns);
+    CHECK(live->max <= (double)run_memory_of(run)->peak_bytes);
+}
+
+TEST(every_byte_at_the_peak_has_an_owner)
+{
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+        struct detect_options options = small_job(is_plain);
+        struct run *run = record(&options);
+
+        check_ledger(run);
+        check_live(run);
+        run_free(run);
+    }
+}

@@ -1,0 +1,108 @@
+/* tests/record/live_test.c - the live bytes of the last iteration. */
+#include "recorded.h"
+
+#include "base/mem.h"
+#include "record/live.h"
+
+static const struct counter *find_live(const struct run *run)
+{
+    for (uint32_t i = 0; i < run_counters(run); i++) {
+        if (strcmp(run_counter(run, i)->name, RUN_LIVE_BYTES) == 0)
+            return run_counter(run, i);
+    }
+    return NULL;
+}
+
+TEST(every_change_in_the_last_iteration_is_in_the_run)
+{
+    const struct iteration *last;
+    const struct counter *live;
+    struct run *run;
+
+    recorded_start(NULL);
+    assay_bytes(1000);
+    for (int i = 0; i < 3; i++) {
+        assay_iteration_begin();
+        assay_bytes(100 * (i + 1));
+        assay_bytes(-100 * (i + 1));
+        assay_iteration_end();
+        assay_bytes(7);
+    }
+    run = recorded_stop();
+    live = find_live(run);
+    last = run_iteration(run, 2);
+    CHECK(live != NULL);
+    CHECK_STR(live->unit, "bytes");
+    CHECK_INT(live->n_points, 3);
+    CHECK_INT(live->points[0].time_ns, last->start_ns);
+    CHECK(live->points[0].value == 1014);
+    CHECK(live->points[1].value == 1314);
+    CHECK(live->points[2].value == 1014);
+    CHECK(live->points[2].time_ns <= last->start_ns + last->duration_ns);
+    CHECK(live->min == 1014 && live->max == 1314 && live->last == 1014);
+    run_free(run);
+}
+
+TEST(a_run_without_iterations_or_bytes_has_none)
+{
+    struct run *run;
+
+    recorded_start(NULL);
+    assay_bytes(1000);
+    run = recorded_stop();
+    CHECK(find_live(run) == NULL);
+    run_free(run);
+    recorded_start(NULL);
+    assay_iteration_begin();
+    assay_iteration_end();
+    run = recorded_stop();
+    CHECK(find_live(run) == NULL);
+    run_free(run);
+}
+
+/* It holds two iterations at most, and of a very long one the later part. */
+TEST(what_is_held_stays_small)
+{
+    struct live live = {0};
+    size_t most = 0;
+
+    for (int i = 0; i < 1000; i++) {
+        for (int k = 0; k < 100; k++)
+            CHECK_INT(live_add(&live, 100 * i + k, k), ASSAY_OK);
+        live_iteration(&live, 100 * i, 100 * i + 99);
+        most = live.n > most ? live.n : most;
+    }
+    CHECK(most <= 201);
+    for (int k = 0; k < 200000; k++)
+        CHECK_INT(live_add(&live, 1000000 + k, k), ASSAY_OK);
+    CHECK(live.n <= 1 << 16);
+    CHECK(live.points[live.n - 1].value == 199999);
+    live_release(&live);
+}
+
+TEST(without_memory_nothing_is_left_behind)
+{
+    struct live live = {0};
+    struct error err = {0};
+    struct run *run;
+    enum assay_status st;
+    long nth = 0, before;
+
+    CHECK_INT(run_new(&run, &err), ASSAY_OK);
+    CHECK_INT(live_add(&live, 5, 10), ASSAY_OK);
+    live_iteration(&live, 0, 9);
+    before = mem_live();
+    do {
+        mem_fail_at(nth++);
+        st = live_finish(&live, run, NULL);
+        mem_fail_at(-1);
+        if (st)
+            CHECK_INT(run_counters(run), 0);
+    } while (st == ASSAY_NOMEM);
+    CHECK_INT(st, ASSAY_OK);
+    CHECK(nth > 1);
+    CHECK(mem_live() >= before);
+    CHECK_INT(run_counter(run, 0)->n_points, 1);
+    live_release(&live);
+    run_free(run);
+}
