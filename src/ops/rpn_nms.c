@@ -68,7 +68,7 @@ static enum assay_status keep_best(const struct op_context *context,
                                    struct candidates *candidates,
                                    const struct rpn_nms_attrs *attrs,
                                    int64_t n_levels, int64_t *count,
-                                   struct error *err)
+                                   int64_t *levels, struct error *err)
 {
     struct nms_input input = {.boxes = candidates->boxes,
                               .scores = candidates->scores,
@@ -83,9 +83,14 @@ static enum assay_status keep_best(const struct op_context *context,
         return st;
     if (n > (size_t)attrs->keep)
         n = (size_t)attrs->keep;
-    for (size_t i = 0; i < n; i++)
+    memset(levels, 0, (size_t)n_levels * sizeof *levels);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t kept = candidates->kept[i];
+
         candidates->proposals[candidates->n_proposals++] =
-            candidates->boxes[candidates->kept[i]];
+            candidates->boxes[kept];
+        levels[candidates->levels[kept]]++;
+    }
     *count = (int64_t)n;
     return ASSAY_OK;
 }
@@ -145,6 +150,10 @@ static enum assay_status forward(const struct op_context *context,
     if (!st)
         st = tensor_new(context->pool, DTYPE_I64, &images,
                         &outputs[RPN_NMS_KEPT], err);
+    if (!st)
+        st =
+            tensor_new(context->pool, DTYPE_I64, &inputs[RPN_NMS_COUNTS]->shape,
+                       &outputs[RPN_NMS_LEVELS], err);
     for (int64_t image = 0; !st && image < dims[0]; image++) {
         const int64_t *counts =
             tensor_i64(inputs[RPN_NMS_COUNTS]) + image * dims[1];
@@ -158,7 +167,9 @@ static enum assay_status forward(const struct op_context *context,
             at += (size_t)counts[level];
         }
         st = keep_best(context, &candidates, rpn_nms_attrs(node), dims[1],
-                       tensor_i64(&outputs[RPN_NMS_KEPT]) + image, err);
+                       tensor_i64(&outputs[RPN_NMS_KEPT]) + image,
+                       tensor_i64(&outputs[RPN_NMS_LEVELS]) + image * dims[1],
+                       err);
     }
     if (!st)
         st = write_proposals(context, &candidates, &outputs[RPN_NMS_PROPOSALS],

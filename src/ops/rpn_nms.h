@@ -3,7 +3,8 @@
  * Inputs: boxes [k,4], logits [k], counts [n,levels]. Small boxes go, then, in
  * each level, those that overlap a better one by more than the threshold; the
  * best of all levels stay. Outputs: proposals [r,4] in falling order of score,
- * image by image; counts int64 [n].
+ * image by image; counts int64 [n]; int64 [n,levels], how many of them are of
+ * each level.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_RPN_NMS_H
@@ -12,7 +13,12 @@
 #include "graph/graph.h"
 
 enum rpn_nms_input { RPN_NMS_BOXES, RPN_NMS_LOGITS, RPN_NMS_COUNTS };
-enum rpn_nms_output { RPN_NMS_PROPOSALS, RPN_NMS_KEPT, RPN_NMS_OUTPUTS };
+enum rpn_nms_output {
+    RPN_NMS_PROPOSALS,
+    RPN_NMS_KEPT,
+    RPN_NMS_LEVELS,
+    RPN_NMS_OUTPUTS
+};
 
 struct rpn_nms_attrs {
     float min_size; /* of a side, pixels */

@@ -225,16 +225,44 @@ TEST(proposals_that_are_small_or_have_no_score_are_dropped)
                          floats(logits, dims(1, 6, 0, 0, 0)),
                          integers(counts, dims(2, 2, 1, 0, 0))};
     const struct tensor *inputs[] = {&t[0], &t[1], &t[2]};
-    struct tensor out[2];
+    struct tensor out[RPN_NMS_OUTPUTS];
 
     for (int way = 0; way < OP_WAYS; way++) {
-        CHECK_STATUS(
-            op_run(&op_rpn_nms, &rpn_nms, op_ways[way], inputs, 3, out, 2),
-            ASSAY_OK, &op_err);
+        CHECK_STATUS(op_run(&op_rpn_nms, &rpn_nms, op_ways[way], inputs, 3, out,
+                            RPN_NMS_OUTPUTS),
+                     ASSAY_OK, &op_err);
         check_floats(&out[RPN_NMS_PROPOSALS], want, 12);
         CHECK_INT(tensor_i64(&out[RPN_NMS_KEPT])[0], 3);
         CHECK_INT(tensor_i64(&out[RPN_NMS_KEPT])[1], 0);
-        op_release(out, 2);
+        CHECK_INT(tensor_i64(&out[RPN_NMS_LEVELS])[0], 3);
+        CHECK_INT(tensor_i64(&out[RPN_NMS_LEVELS])[1], 0);
+        op_release(out, RPN_NMS_OUTPUTS);
+    }
+    op_release(t, 3);
+}
+
+/* Five boxes, of which the second of level 1 lies on its first, and the best
+ * four of both levels may stay; the last has the lowest score. */
+TEST(proposals_are_counted_level_by_level_as_they_stay)
+{
+    static const float boxes[] = {0,  0, 9,  9, 20, 0, 29, 9, 40, 0, 49, 9,
+                                  40, 0, 49, 8, 60, 0, 69, 9, 80, 0, 89, 9};
+    static const float logits[] = {5, -3, 4, 3, 2, 1};
+    static const int64_t counts[] = {2, 4};
+    struct tensor t[] = {floats(boxes, dims(2, 6, 4, 0, 0)),
+                         floats(logits, dims(1, 6, 0, 0, 0)),
+                         integers(counts, dims(2, 1, 2, 0, 0))};
+    const struct tensor *inputs[] = {&t[0], &t[1], &t[2]};
+    struct tensor out[RPN_NMS_OUTPUTS];
+
+    for (int way = 0; way < OP_WAYS; way++) {
+        CHECK_STATUS(op_run(&op_rpn_nms, &rpn_nms, op_ways[way], inputs, 3, out,
+                            RPN_NMS_OUTPUTS),
+                     ASSAY_OK, &op_err);
+        CHECK_INT(tensor_i64(&out[RPN_NMS_KEPT])[0], 4);
+        CHECK_INT(tensor_i64(&out[RPN_NMS_LEVELS])[0], 1);
+        CHECK_INT(tensor_i64(&out[RPN_NMS_LEVELS])[1], 3);
+        op_release(out, RPN_NMS_OUTPUTS);
     }
     op_release(t, 3);
 }
@@ -246,10 +274,10 @@ TEST(counts_that_do_not_add_up_are_refused)
                          floats(NULL, dims(1, 2, 0, 0, 0)),
                          integers(counts, dims(2, 1, 2, 0, 0))};
     const struct tensor *inputs[] = {&t[0], &t[1], &t[2]};
-    struct tensor out[2];
+    struct tensor out[RPN_NMS_OUTPUTS];
 
     CHECK_INT(op_run(&op_rpn_nms, &rpn_nms, op_ways[OP_TWO_THREADS], inputs, 3,
-                     out, 2),
+                     out, RPN_NMS_OUTPUTS),
               ASSAY_BAD_INPUT);
     CHECK_STR(op_err.text, "count 1 is 2, where 1 of 2 are left");
     op_release(t, 3);
