@@ -85,7 +85,7 @@ static void check_model(const char *model, int64_t n_classes, bool has_masks,
 
     if (!expect)
         SKIP("expected outputs: ../shared/data/torchvision is missing");
-    folder = torchvision_ask("expected", "make_expected.py", expect);
+    folder = torchvision_ask("expected", "detect/make_expected.py", expect);
     snprintf(weights, sizeof weights, "%s/%s.pth", folder, model);
     setup.weights = weights;
     setup.n_threads = 2;

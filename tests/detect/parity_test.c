@@ -41,7 +41,7 @@ static const char *detector_folder(void)
         SKIP("parity with torchvision: ../shared/data/photos is missing");
     snprintf(arguments, sizeof arguments, "%d %s %s", parity_size(), photos[0],
              photos[1]);
-    return torchvision_ask("detector", "make_detector.py", arguments);
+    return torchvision_ask("detector", "detect/make_detector.py", arguments);
 }
 
 /* The largest differences of a case, as they were measured. */

@@ -27,7 +27,8 @@ struct module {
 
 static size_t list_modules(const char *model, struct module *modules)
 {
-    const char *folder = torchvision_ask("modules", "list_modules.py", "");
+    const char *folder =
+        torchvision_ask("modules", "detect/list_modules.py", "");
     char path[1024], how[16];
     size_t n = 0;
     FILE *file;

@@ -24,9 +24,8 @@ const char *torchvision_ask(const char *name, const char *script,
     snprintf(folder, sizeof folder, "%s", test_path(name));
     if (mkdir(folder, 0777) != 0)
         return folder;
-    snprintf(command, sizeof command,
-             "/usr/bin/python3 -B %s/tests/detect/%s %s %s", TEST_SOURCE_DIR,
-             script, folder, arguments);
+    snprintf(command, sizeof command, "/usr/bin/python3 -B %s/tests/%s %s %s",
+             TEST_SOURCE_DIR, script, folder, arguments);
     status = system(command);
     if (WIFEXITED(status) &&
         (WEXITSTATUS(status) == no_torch || WEXITSTATUS(status) == no_python)) {

@@ -6,9 +6,9 @@
 
 #include "formats/checkpoint.h"
 
-/* Runs a script of this folder with a new folder called `name` before the
- * arguments, once for each name, and returns that folder. SKIPs the test where
- * torchvision is missing. */
+/* Runs a script of the tests ("detect/NAME.py") with a new folder called `name`
+ * before the arguments, once for each name, and returns that folder. SKIPs the
+ * test where torchvision is missing. */
 const char *torchvision_ask(const char *name, const char *script,
                             const char *arguments);
 
