@@ -18,6 +18,8 @@
     X(op_add)                                                                  \
     X(op_anchor_grid)                                                          \
     X(op_and)                                                                  \
+    X(op_arg_max)                                                              \
+    X(op_arg_min)                                                              \
     X(op_asin)                                                                 \
     X(op_asinh)                                                                \
     X(op_atan)                                                                 \
@@ -37,6 +39,7 @@
     X(op_conv_transpose2d)                                                     \
     X(op_cos)                                                                  \
     X(op_cosh)                                                                 \
+    X(op_cum_sum)                                                              \
     X(op_detection_transform)                                                  \
     X(op_div)                                                                  \
     X(op_dropout)                                                              \
@@ -57,6 +60,7 @@
     X(op_greater_or_equal)                                                     \
     X(op_hard_sigmoid)                                                         \
     X(op_hard_swish)                                                           \
+    X(op_hardmax)                                                              \
     X(op_identity)                                                             \
     X(op_is_inf)                                                               \
     X(op_is_nan)                                                               \
@@ -65,6 +69,7 @@
     X(op_less_or_equal)                                                        \
     X(op_linear)                                                               \
     X(op_log)                                                                  \
+    X(op_log_softmax)                                                          \
     X(op_mask_select)                                                          \
     X(op_max)                                                                  \
     X(op_max_pool2d)                                                           \
@@ -84,6 +89,16 @@
     X(op_prelu)                                                                \
     X(op_range)                                                                \
     X(op_reciprocal)                                                           \
+    X(op_reduce_l1)                                                            \
+    X(op_reduce_l2)                                                            \
+    X(op_reduce_log_sum)                                                       \
+    X(op_reduce_log_sum_exp)                                                   \
+    X(op_reduce_max)                                                           \
+    X(op_reduce_mean)                                                          \
+    X(op_reduce_min)                                                           \
+    X(op_reduce_prod)                                                          \
+    X(op_reduce_sum)                                                           \
+    X(op_reduce_sum_square)                                                    \
     X(op_relu)                                                                 \
     X(op_reshape)                                                              \
     X(op_resize_boxes)                                                         \

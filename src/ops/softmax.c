@@ -1,88 +1,207 @@
-/* ops/softmax.c - see softmax.h. */
+/* ops/softmax.c - see softmax.h.
+ *
+ * Lines along the axis are done a block of neighbours at a time, so that the
+ * inner loops run over what lies together in memory. The largest of a line is
+ * taken off first: exp() cannot overflow then. */
 #include "ops/softmax.h"
 
+#include "ops/int_list.h"
+#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
+#include "ops/vector_math.h"
+#include "ops/widen.h"
 
-#include <assert.h>
 #include <math.h>
 
-const struct softmax_attrs *softmax_attrs(const struct node *node)
+enum {
+    block = 64, /* neighbours that are done together */
+    parallel_elements = 1 << 13
+};
+
+/* n values, `step` apart, in each of `width` neighbouring lines. */
+struct lines {
+    int64_t n, step, width;
+};
+
+static float fast_exp(float x)
 {
-    assert(node->op == &op_softmax);
-    return node->attrs;
+    return vector_exp(x);
 }
 
-static int axis_of(const struct node *node, int rank)
-{
-    int axis = softmax_attrs(node)->axis;
+#define KERNELS(type, exp_of, log_of)                                          \
+    OP_CLONES static void find_largest_##type(const struct lines *lines,       \
+                                              const type *x, type *largest)    \
+    {                                                                          \
+        for (int64_t k = 0; k < lines->width; k++)                             \
+            largest[k] = x[k];                                                 \
+        for (int64_t i = 1; i < lines->n; i++) {                               \
+            for (int64_t k = 0; k < lines->width; k++) {                       \
+                type v = x[i * lines->step + k];                               \
+                                                                               \
+                largest[k] = v > largest[k] ? v : largest[k];                  \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    OP_CLONES static void softmax_##type(const struct lines *lines,            \
+                                         const type *x, type *y)               \
+    {                                                                          \
+        type largest[block], sum[block] = {0};                                 \
+                                                                               \
+        find_largest_##type(lines, x, largest);                                \
+        for (int64_t i = 0; i < lines->n; i++) {                               \
+            for (int64_t k = 0; k < lines->width; k++) {                       \
+                type e = exp_of(x[i * lines->step + k] - largest[k]);          \
+                                                                               \
+                y[i * lines->step + k] = e;                                    \
+                sum[k] += e;                                                   \
+            }                                                                  \
+        }                                                                      \
+        for (int64_t i = 0; i < lines->n; i++) {                               \
+            for (int64_t k = 0; k < lines->width; k++)                         \
+                y[i * lines->step + k] /= sum[k];                              \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    OP_CLONES static void log_softmax_##type(const struct lines *lines,        \
+                                             const type *x, type *y)           \
+    {                                                                          \
+        type largest[block], sum[block] = {0};                                 \
+                                                                               \
+        find_largest_##type(lines, x, largest);                                \
+        for (int64_t i = 0; i < lines->n; i++) {                               \
+            for (int64_t k = 0; k < lines->width; k++)                         \
+                sum[k] += exp_of(x[i * lines->step + k] - largest[k]);         \
+        }                                                                      \
+        for (int64_t k = 0; k < lines->width; k++)                             \
+            sum[k] = log_of(sum[k]);                                           \
+        for (int64_t i = 0; i < lines->n; i++) {                               \
+            for (int64_t k = 0; k < lines->width; k++)                         \
+                y[i * lines->step + k] =                                       \
+                    x[i * lines->step + k] - largest[k] - sum[k];              \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void hardmax_##type(const struct lines *lines, const type *x,       \
+                               type *y)                                        \
+    {                                                                          \
+        for (int64_t k = 0; k < lines->width; k++) {                           \
+            int64_t best = 0;                                                  \
+                                                                               \
+            for (int64_t i = 0; i < lines->n; i++) {                           \
+                if (x[i * lines->step + k] > x[best * lines->step + k])        \
+                    best = i;                                                  \
+                y[i * lines->step + k] = 0;                                    \
+            }                                                                  \
+            y[best * lines->step + k] = 1;                                     \
+        }                                                                      \
+    }
+KERNELS(float, fast_exp, logf)
+KERNELS(double, exp, log)
 
-    return axis < 0 ? axis + rank : axis;
+static enum assay_status get_axis(const struct node *node,
+                                  const struct shape *x, int *axis,
+                                  struct error *err)
+{
+    const struct softmax_attrs *attrs = node->attrs;
+
+    /* Of a scalar, and behind the last axis, lines have one element. */
+    if (attrs->axis == x->rank && (attrs->is_flat || x->rank == 0)) {
+        *axis = x->rank;
+        return ASSAY_OK;
+    }
+    return axis_resolve(attrs->axis, x->rank, axis, err);
 }
 
 static enum assay_status infer(const struct node *node,
                                const struct tensor *const *inputs,
                                struct tensor *outputs, struct error *err)
 {
-    const struct shape *x = &inputs[0]->shape;
-    int axis = axis_of(node, x->rank);
-    char text[64];
+    int axis;
 
-    rule_set(&outputs[0], DTYPE_F32, x);
-    if (axis < 0 || axis >= x->rank)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "axis %d of %s cannot be; it has rank %d",
-                         softmax_attrs(node)->axis,
-                         shape_text(x, text, sizeof text), x->rank);
-    return rule_dtype(inputs, 0, DTYPE_F32, err);
+    rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
+    return get_axis(node, &inputs[0]->shape, &axis, err);
 }
 
-/* n values, `stride` apart. The largest is taken off first: exp() cannot
- * overflow then. */
-static void normalise(const float *x, float *y, size_t n, size_t stride)
+static void run_f32(const struct op_class *op, const struct lines *lines,
+                    const float *x, float *y)
 {
-    float largest = -INFINITY, sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        largest = x[i * stride] > largest ? x[i * stride] : largest;
-    for (size_t i = 0; i < n; i++) {
-        y[i * stride] = expf(x[i * stride] - largest);
-        sum += y[i * stride];
-    }
-    for (size_t i = 0; i < n; i++)
-        y[i * stride] /= sum;
+    if (op == &op_softmax)
+        softmax_float(lines, x, y);
+    else if (op == &op_log_softmax)
+        log_softmax_float(lines, x, y);
+    else
+        hardmax_float(lines, x, y);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static void run_f64(const struct op_class *op, const struct lines *lines,
+                    const double *x, double *y)
 {
-    const struct shape *shape = &outputs[0].shape;
-    int axis = axis_of(node, shape->rank);
-    size_t n = (size_t)shape->dims[axis], stride = 1, total;
-    const float *x = tensor_f32(inputs[0]);
-    float *y = tensor_f32(&outputs[0]);
+    if (op == &op_softmax)
+        softmax_double(lines, x, y);
+    else if (op == &op_log_softmax)
+        log_softmax_double(lines, x, y);
+    else
+        hardmax_double(lines, x, y);
+}
 
-    (void)context, (void)err;
-    total = tensor_elements(&outputs[0]);
-    for (int i = axis + 1; i < shape->rank; i++)
-        stride *= (size_t)shape->dims[i];
-    for (size_t at = 0; at < total; at += n * stride) {
-        for (size_t i = 0; i < stride; i++)
-            normalise(x + at + i, y + at + i, n, stride);
+static enum assay_status kernel(const struct op_context *context,
+                                const struct node *node,
+                                const struct tensor *const *inputs,
+                                struct tensor *outputs, struct error *err)
+{
+    const struct softmax_attrs *attrs = node->attrs;
+    const struct tensor *x = inputs[0], *y = &outputs[0];
+    const struct shape *shape = &x->shape;
+    int64_t outer, n, inner, blocks;
+    int axis;
+    enum assay_status st = get_axis(node, shape, &axis, err);
+
+    if (!st && x->dtype != DTYPE_F32 && x->dtype != DTYPE_F64)
+        st = error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
+                       node->op->name, dtype_name(x->dtype));
+    if (st || !tensor_elements(x))
+        return st;
+    outer = shape_span(shape, 0, axis);
+    n = attrs->is_flat       ? shape_span(shape, axis, shape->rank)
+        : axis < shape->rank ? shape->dims[axis]
+                             : 1;
+    inner = attrs->is_flat || axis >= shape->rank
+                ? 1
+                : shape_span(shape, axis + 1, shape->rank);
+    blocks = (inner + block - 1) / block;
+#pragma omp parallel for num_threads(                                          \
+    op_threads(context)) if (tensor_elements(x) > parallel_elements)
+    for (int64_t i = 0; i < outer * blocks; i++) {
+        int64_t first = i % blocks * block;
+        int64_t at = i / blocks * n * inner + first;
+        struct lines lines = {n, inner,
+                              inner - first < block ? inner - first : block};
+
+        if (x->dtype == DTYPE_F32)
+            run_f32(node->op, &lines, tensor_f32(x) + at, tensor_f32(y) + at);
+        else
+            run_f64(node->op, &lines, (double *)tensor_data(x) + at,
+                    (double *)tensor_data(y) + at);
     }
     return ASSAY_OK;
 }
 
-const struct op_class op_softmax = {
-    .name = "Softmax",
-    .attrs_bytes = sizeof(struct softmax_attrs),
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .min_outputs = 1,
-    .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = rule_cost_elementwise,
-};
+WIDEN_FORWARD(forward, kernel)
+
+#define CLASS(symbol, text)                                                    \
+    const struct op_class op_##symbol = {                                      \
+        .name = text,                                                          \
+        .attrs_bytes = sizeof(struct softmax_attrs),                           \
+        .min_inputs = 1,                                                       \
+        .max_inputs = 1,                                                       \
+        .min_outputs = 1,                                                      \
+        .max_outputs = 1,                                                      \
+        .infer = infer,                                                        \
+        .forward = forward,                                                    \
+        .cost = rule_cost_elementwise,                                         \
+    };
+CLASS(softmax, "Softmax")
+CLASS(log_softmax, "LogSoftmax")
+CLASS(hardmax, "Hardmax")

@@ -1,4 +1,5 @@
-/* ops/softmax.h - exp(x) / sum of exp(x) along a dimension.
+/* ops/softmax.h - shares of a whole along a dimension: Softmax, its logarithm,
+ * and Hardmax, which is 1 for the first of the largest and 0 for the others.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_SOFTMAX_H
@@ -7,9 +8,8 @@
 #include "graph/graph.h"
 
 struct softmax_attrs {
-    int axis; /* negative: counted from the last one */
+    int axis;     /* negative: counted from the last one */
+    bool is_flat; /* over the axis and all behind it, as one */
 };
-
-const struct softmax_attrs *softmax_attrs(const struct node *node);
 
 #endif
