@@ -40,9 +40,11 @@
     X(op_cos)                                                                  \
     X(op_cosh)                                                                 \
     X(op_cum_sum)                                                              \
+    X(op_det)                                                                  \
     X(op_detection_transform)                                                  \
     X(op_div)                                                                  \
     X(op_dropout)                                                              \
+    X(op_einsum)                                                               \
     X(op_elu)                                                                  \
     X(op_equal)                                                                \
     X(op_erf)                                                                  \
@@ -56,6 +58,7 @@
     X(op_gather_elements)                                                      \
     X(op_gather_nd)                                                            \
     X(op_gelu)                                                                 \
+    X(op_gemm)                                                                 \
     X(op_greater)                                                              \
     X(op_greater_or_equal)                                                     \
     X(op_hard_sigmoid)                                                         \
@@ -71,6 +74,7 @@
     X(op_log)                                                                  \
     X(op_log_softmax)                                                          \
     X(op_mask_select)                                                          \
+    X(op_matmul)                                                               \
     X(op_max)                                                                  \
     X(op_max_pool2d)                                                           \
     X(op_mean)                                                                 \
