@@ -199,17 +199,6 @@ static uint32_t enter_scope(struct onnx_call *call, const char *class_name)
     return scope;
 }
 
-static bool has_free_size(const struct tensor *const *inputs, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (int d = 0; inputs[i] && d < inputs[i]->shape.rank; d++) {
-            if (inputs[i]->shape.dims[d] < 0)
-                return true;
-        }
-    }
-    return false;
-}
-
 /* Only the first size, the batch, may be free. */
 static bool is_usable(const struct shape *shape)
 {
@@ -220,29 +209,86 @@ static bool is_usable(const struct shape *shape)
     return shape->rank == 0 || shape->dims[0] >= -1;
 }
 
+enum { max_known = 64 }; /* inputs or outputs of a node */
+
+/* What is known of the inputs, with a number in place of free sizes; whether
+ * there were such. */
+static bool try_size(const struct tensor *const *known, size_t n, int64_t size,
+                     struct tensor *copies, const struct tensor **inputs)
+{
+    bool is_free = false;
+
+    for (size_t i = 0; i < n; i++) {
+        inputs[i] = known[i] ? &copies[i] : NULL;
+        if (!known[i])
+            continue;
+        copies[i] = *known[i];
+        for (int d = 0; d < copies[i].shape.rank; d++) {
+            if (copies[i].shape.dims[d] >= 0)
+                continue;
+            copies[i].shape.dims[d] = size;
+            is_free = true;
+        }
+    }
+    return is_free;
+}
+
+/* Infers with two batches: a size that follows them is free itself, one that
+ * changes otherwise makes the shape unusable. */
+static enum assay_status infer_free(const struct node *node,
+                                    const struct tensor *const *known,
+                                    struct tensor *outputs, struct error *err)
+{
+    enum { batch_a = 3, batch_b = 5 };
+    struct tensor copies[max_known], others[max_known] = {{0}};
+    const struct tensor *inputs[max_known];
+    enum assay_status st;
+
+    if (!try_size(known, node->n_inputs, batch_a, copies, inputs))
+        return node->op->infer(node, inputs, outputs, err);
+    st = node->op->infer(node, inputs, outputs, NULL);
+    try_size(known, node->n_inputs, batch_b, copies, inputs);
+    if (!st)
+        st = node->op->infer(node, inputs, others, NULL);
+    if (st)
+        return ASSAY_UNSUPPORTED;
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        struct shape *a = &outputs[i].shape, *b = &others[i].shape;
+
+        if (a->rank != b->rank)
+            return ASSAY_UNSUPPORTED;
+        for (int d = 0; d < a->rank; d++) {
+            bool follows = a->dims[d] == batch_a && b->dims[d] == batch_b;
+
+            if (a->dims[d] != b->dims[d])
+                a->dims[d] = follows ? -1 : -2;
+        }
+    }
+    return ASSAY_OK;
+}
+
 /* Type and shape of what a new node makes, as far as they can be told before
  * it runs. A contradiction is found here where nothing is free. */
 static void learn_outputs(struct onnx_call *call, const struct node *node)
 {
-    enum { most = 64 };
     const struct onnx_target *target = call->frame->target;
-    const struct tensor *inputs[most];
-    struct tensor outputs[most] = {{0}};
+    const struct tensor *known[max_known];
+    struct tensor outputs[max_known] = {{0}};
+    struct error err = {0};
+    enum assay_status st;
 
-    if (!node->op->infer || node->n_inputs > most || node->n_outputs > most)
+    if (!node->op->infer || node->n_inputs > max_known ||
+        node->n_outputs > max_known)
         return;
     for (size_t i = 0; i < node->n_inputs; i++) {
-        inputs[i] = onnx_target_known(target, node->inputs[i]);
-        if (!inputs[i] && node->inputs[i] != GRAPH_NONE)
+        known[i] = onnx_target_known(target, node->inputs[i]);
+        if (!known[i] && node->inputs[i] != GRAPH_NONE)
             return;
     }
-    if (has_free_size(inputs, node->n_inputs)) {
-        if (node->op->infer(node, inputs, outputs, NULL))
-            return;
-    } else {
-        call->st = node->op->infer(node, inputs, outputs, call->err);
-    }
-    for (size_t i = 0; !call->st && i < node->n_outputs; i++) {
+    st = infer_free(node, known, outputs, &err);
+    if (st && st != ASSAY_UNSUPPORTED)
+        onnx_fail(call, st, "%s", err.text);
+    for (size_t i = 0; !st && !call->st && i < node->n_outputs; i++) {
         if (is_usable(&outputs[i].shape))
             call->st = onnx_target_know(call->frame->target, node->outputs[i],
                                         &outputs[i], call->err);
