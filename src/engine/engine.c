@@ -2,25 +2,10 @@
 #include "engine/engine.h"
 
 #include "base/mem.h"
+#include "engine/engine_internal.h"
 #include "engine/scope_walk.h"
 
 #include <string.h>
-
-enum { max_inputs = 64 }; /* of a node, for the lists on the stack */
-
-struct engine {
-    const struct graph *graph;
-    struct pool *pool;
-    struct backend *backend;
-    struct op_context context;
-    enum engine_detail detail;
-    struct tensor *values; /* of the run under way */
-    uint32_t *uses;        /* how often each value is read in a run */
-    uint32_t *left;        /* of those, in the run under way */
-    bool *is_kept;
-    bool *is_group;     /* one a scope */
-    struct cost *costs; /* one a node */
-};
 
 static enum assay_status make_tables(struct engine *engine, struct error *err)
 {
@@ -45,12 +30,13 @@ static enum assay_status count_uses(struct engine *engine, struct error *err)
     for (size_t i = 0; i < graph_node_count(graph); i++) {
         const struct node *node = graph_node(graph, i);
 
-        if (node->n_inputs > max_inputs || node->n_outputs > max_inputs)
+        if (node->n_inputs > ENGINE_MAX_INPUTS ||
+            node->n_outputs > ENGINE_MAX_INPUTS)
             return error_set(err, ASSAY_UNSUPPORTED,
                              "node %zu (%s) has %zu inputs and %zu outputs; "
                              "%d is the most",
                              i, node->op->name, node->n_inputs, node->n_outputs,
-                             max_inputs);
+                             ENGINE_MAX_INPUTS);
         for (size_t k = 0; k < node->n_inputs; k++) {
             if (node->inputs[k] != GRAPH_NONE)
                 engine->uses[node->inputs[k]]++;
@@ -101,6 +87,8 @@ enum assay_status engine_new(const struct graph *graph, struct pool *pool,
         st = count_uses(engine, err);
     if (!st)
         st = make_backend(engine, options, err);
+    if (!st)
+        st = engine_bodies_make(engine, options, err);
     if (st) {
         engine_free(engine);
         return st;
@@ -123,6 +111,7 @@ void engine_free(struct engine *engine)
         forget_values(engine);
     if (engine->backend)
         engine->backend->class->free(engine->backend);
+    engine_bodies_free(engine);
     mem_free(engine->values);
     mem_free(engine->uses);
     mem_free(engine->left);
@@ -196,7 +185,31 @@ static enum assay_status run_portable(struct engine *engine,
     return st;
 }
 
-static void count_cost(const struct engine *engine, size_t at, bool is_portable,
+/* Whether the backend has a kernel for the node with these inputs. */
+static bool has_kernel(const struct engine *engine, const struct node *node,
+                       const struct tensor *const *inputs)
+{
+    const struct backend *backend = engine->backend;
+    bool is_f32 =
+        !node->n_inputs || !inputs[0] || inputs[0]->dtype == DTYPE_F32;
+
+    return is_f32 && backend->class->can_run(backend, node);
+}
+
+enum assay_status engine_run_kernel(struct engine *engine,
+                                    const struct node *node, size_t at,
+                                    const struct tensor **inputs,
+                                    struct tensor *outputs, struct error *err)
+{
+    struct backend *backend = engine->backend;
+
+    if (has_kernel(engine, node, inputs))
+        return backend->class->forward(backend, &engine->context, node, at,
+                                       inputs, outputs, err);
+    return run_portable(engine, node, inputs, outputs, err);
+}
+
+static void count_cost(const struct engine *engine, size_t at,
                        const struct tensor *const *inputs,
                        const struct tensor *outputs)
 {
@@ -217,7 +230,7 @@ static void count_cost(const struct engine *engine, size_t at, bool is_portable,
     if (node->op->cost)
         node->op->cost(node, inputs, outputs, cost);
     cost->done_flops = 2 * cost->macs + cost->flops;
-    if (!is_portable && backend->class->executed)
+    if (backend->class->executed && has_kernel(engine, node, inputs))
         backend->class->executed(backend, node, at, inputs, outputs, cost);
 }
 
@@ -269,10 +282,8 @@ static enum assay_status run_node(struct engine *engine, size_t at,
                                   struct error *err)
 {
     const struct node *node = graph_node(engine->graph, at);
-    const struct tensor *inputs[max_inputs];
-    struct tensor outputs[max_inputs] = {{0}};
-    struct backend *backend = engine->backend;
-    bool is_portable = !backend->class->can_run(backend, node);
+    const struct tensor *inputs[ENGINE_MAX_INPUTS];
+    struct tensor outputs[ENGINE_MAX_INPUTS] = {{0}};
     uint32_t owner = OWNER_MODULE + 1 + node->scope; /* GRAPH_NONE: the model */
     enum assay_status st;
 
@@ -280,18 +291,19 @@ static enum assay_status run_node(struct engine *engine, size_t at,
     for (size_t i = 0; i < node->n_inputs; i++)
         inputs[i] = value_tensor(engine, node->inputs[i]);
     engine->context.dying = find_dying(engine, node);
-    if (is_portable)
-        st = run_portable(engine, node, inputs, outputs, err);
+    engine_bodies_enter(engine, at);
+    if (node->op->is_f32)
+        st = engine_run_f32(engine, node, at, inputs, outputs, err);
     else
-        st = backend->class->forward(backend, &engine->context, node, at,
-                                     inputs, outputs, err);
+        st = engine_run_kernel(engine, node, at, inputs, outputs, err);
     if (st) {
         for (size_t i = 0; i < node->n_outputs; i++)
             tensor_release(&outputs[i]);
         name_node(engine, node, err);
         return st;
     }
-    count_cost(engine, at, is_portable, inputs, outputs);
+    count_cost(engine, at, inputs, outputs);
+    engine_bodies_cost(engine, at, &engine->costs[at]);
     own_outputs(node, outputs, owner);
     for (size_t i = 0; i < node->n_outputs; i++) {
         engine->values[node->outputs[i]] = outputs[i];
@@ -347,14 +359,53 @@ static enum assay_status hand_over(struct engine *engine,
     return ASSAY_OK;
 }
 
+/* Whether the sizes that the model fixes are those of the input. */
+static bool fits(const struct shape *declared, const struct shape *given)
+{
+    bool is_same = declared->rank == given->rank;
+
+    for (int i = 0; is_same && i < given->rank; i++)
+        is_same = declared->dims[i] < 0 || declared->dims[i] == given->dims[i];
+    return is_same;
+}
+
+static enum assay_status check_inputs(const struct engine *engine,
+                                      const struct tensor *inputs,
+                                      struct error *err)
+{
+    const struct graph *graph = engine->graph;
+    char wanted[64], given[64];
+
+    for (size_t i = 0; i < graph_input_count(graph); i++) {
+        const struct value *input =
+            graph_value(graph, graph_input_at(graph, i));
+        const struct shape *shape = graph_input_shape(graph, i);
+
+        if (!shape)
+            continue;
+        if (inputs[i].dtype != input->dtype || !fits(shape, &inputs[i].shape))
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "input '%.80s' is %s %s, the model wants %s %s"
+                             " (-1: any)",
+                             input->name, dtype_name(inputs[i].dtype),
+                             shape_text(&inputs[i].shape, given, sizeof given),
+                             dtype_name(input->dtype),
+                             shape_text(shape, wanted, sizeof wanted));
+    }
+    return ASSAY_OK;
+}
+
 enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
                              struct tensor *outputs, struct error *err)
 {
     const struct graph *graph = engine->graph;
-    uint32_t owner = pool_set_owner(engine->pool, OWNER_OTHER);
-    enum assay_status st;
+    enum assay_status st = check_inputs(engine, inputs, err);
+    uint32_t owner;
 
     memset(outputs, 0, graph_output_count(graph) * sizeof *outputs);
+    if (st)
+        return st;
+    owner = pool_set_owner(engine->pool, OWNER_OTHER);
     forget_values(engine);
     memcpy(engine->left, engine->uses,
            graph_value_count(graph) * sizeof *engine->left);

@@ -245,11 +245,11 @@ static enum assay_status infer_free(const struct node *node,
     enum assay_status st;
 
     if (!try_size(known, node->n_inputs, batch_a, copies, inputs))
-        return node->op->infer(node, inputs, outputs, err);
-    st = node->op->infer(node, inputs, outputs, NULL);
+        return node_infer(node, inputs, outputs, err);
+    st = node_infer(node, inputs, outputs, NULL);
     try_size(known, node->n_inputs, batch_b, copies, inputs);
     if (!st)
-        st = node->op->infer(node, inputs, others, NULL);
+        st = node_infer(node, inputs, others, NULL);
     if (st)
         return ASSAY_UNSUPPORTED;
     for (size_t i = 0; i < node->n_outputs; i++) {
@@ -323,28 +323,49 @@ static void add_node(struct onnx_call *call, const char *name,
         learn_outputs(call, graph_node(graph, graph_node_count(graph) - 1));
 }
 
+/* Adds the node of the call and notes the outputs that the file asks for. */
+static void emit(struct onnx_call *call, struct node_description *description)
+{
+    enum { most = 64 };
+    const struct op_class *op = description->op;
+    size_t n_outputs = description->n_outputs;
+    uint32_t outputs[most];
+
+    if (n_outputs < op->min_outputs)
+        description->n_outputs = op->min_outputs;
+    if (description->n_outputs > most)
+        onnx_fail(call, ASSAY_UNSUPPORTED, "%zu outputs are more than %d",
+                  n_outputs, most);
+    add_node(call, call->place->label,
+             call->n_steps ? call->node->op_type : op->name, description,
+             outputs);
+    for (size_t i = 0; !call->st && i < n_outputs && i < call->n_outputs; i++)
+        call->outputs[i] = outputs[i];
+}
+
 void onnx_emit_outputs(struct onnx_call *call, const struct op_class *op,
                        const void *attrs, const uint32_t *inputs,
                        size_t n_inputs, size_t n_outputs)
 {
-    enum { most = 64 };
-    uint32_t outputs[most];
-    struct node_description description = {.op = op,
-                                           .attrs = attrs,
-                                           .inputs = inputs,
-                                           .n_inputs = n_inputs,
-                                           .n_outputs = n_outputs};
+    emit(call, &(struct node_description){.op = op,
+                                          .attrs = attrs,
+                                          .inputs = inputs,
+                                          .n_inputs = n_inputs,
+                                          .n_outputs = n_outputs});
+}
 
-    if (n_outputs < op->min_outputs)
-        description.n_outputs = op->min_outputs;
-    if (description.n_outputs > most)
-        onnx_fail(call, ASSAY_UNSUPPORTED, "%zu outputs are more than %d",
-                  n_outputs, most);
-    add_node(call, call->place->label,
-             call->n_steps ? call->node->op_type : op->name, &description,
-             outputs);
-    for (size_t i = 0; !call->st && i < n_outputs && i < call->n_outputs; i++)
-        call->outputs[i] = outputs[i];
+void onnx_emit_bodies(struct onnx_call *call, const struct op_class *op,
+                      const void *attrs, const uint32_t *inputs,
+                      size_t n_inputs, struct graph *const *bodies,
+                      size_t n_bodies)
+{
+    emit(call, &(struct node_description){.op = op,
+                                          .attrs = attrs,
+                                          .inputs = inputs,
+                                          .n_inputs = n_inputs,
+                                          .n_outputs = call->n_outputs,
+                                          .bodies = bodies,
+                                          .n_bodies = n_bodies});
 }
 
 void onnx_emit_inputs(struct onnx_call *call, const struct op_class *op,

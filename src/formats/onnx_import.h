@@ -124,6 +124,13 @@ struct onnx_body {
     size_t n_captured;
 };
 
+/* onnx_emit_inputs() for a node with graphs, which it owns where the call has
+ * not failed. */
+void onnx_emit_bodies(struct onnx_call *call, const struct op_class *op,
+                      const void *attrs, const uint32_t *inputs,
+                      size_t n_inputs, struct graph *const *bodies,
+                      size_t n_bodies);
+
 void onnx_import_body(struct onnx_call *call, const char *attribute,
                       struct onnx_body *body);
 void onnx_body_release(struct onnx_body *body);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 const struct onnx_op *const onnx_op_tables[] = {
+    onnx_control_ops,
     onnx_layer_ops,
     NULL,
 };

@@ -6,6 +6,7 @@
 
 #include "formats/onnx_import.h"
 
-extern const struct onnx_op onnx_layer_ops[]; /* onnx_map_layers.c */
+extern const struct onnx_op onnx_control_ops[]; /* onnx_map_control.c */
+extern const struct onnx_op onnx_layer_ops[];   /* onnx_map_layers.c */
 
 #endif

@@ -25,6 +25,8 @@ void graph_free(struct graph *graph)
         return;
     for (size_t i = 0; i < graph->n_values; i++)
         tensor_release(&graph->values[i].data);
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        node_release(&graph->nodes[i]);
     mem_free(graph->scopes);
     mem_free(graph->values);
     mem_free(graph->inputs);

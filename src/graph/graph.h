@@ -125,6 +125,8 @@ struct node {
     size_t n_outputs;
     uint32_t *stands_for; /* scopes of modules that were fused into it */
     size_t n_stands_for;
+    struct graph **bodies; /* graphs that its op runs: branches, a loop's */
+    size_t n_bodies;
 };
 
 /* Appends a node. attrs are copied; NULL: all zero. outputs gets n_outputs new
@@ -137,6 +139,8 @@ struct node_description {
     const uint32_t *inputs;
     size_t n_inputs;
     size_t n_outputs;
+    struct graph *const *bodies; /* taken over where it succeeds */
+    size_t n_bodies;
 };
 
 enum assay_status graph_node_add(struct graph *graph,
@@ -146,6 +150,14 @@ size_t graph_node_count(const struct graph *graph);
 const struct node *graph_node(const struct graph *graph, size_t i);
 /* For passes. */
 struct node *graph_node_edit(struct graph *graph, size_t i);
+
+/* Types and shapes of a node's outputs as op->infer() tells them, for inputs
+ * of any type. */
+enum assay_status node_infer(const struct node *node,
+                             const struct tensor *const *inputs,
+                             struct tensor *outputs, struct error *err);
+/* Whether elements of the type can be given to ops that know float32 alone. */
+bool dtype_fits_f32(enum dtype dtype);
 
 /* How many nodes and outputs read a value. */
 size_t graph_use_count(const struct graph *graph, uint32_t value);

@@ -35,4 +35,7 @@ struct graph {
     size_t n_nodes, nodes_capacity;
 };
 
+/* Frees what a node owns beside the graph's memory. */
+void node_release(struct node *node);
+
 #endif

@@ -14,6 +14,17 @@ static uint32_t *copy_ids(struct graph *graph, const uint32_t *ids, size_t n)
     return copy;
 }
 
+static struct graph **copy_bodies(struct graph *graph,
+                                  struct graph *const *bodies, size_t n)
+{
+    struct graph **copy =
+        arena_alloc(&graph->memory, (n ? n : 1) * sizeof *copy);
+
+    if (copy && n)
+        memcpy(copy, bodies, n * sizeof *copy);
+    return copy;
+}
+
 /* The new values of a node, before it is there. */
 static enum assay_status make_outputs(struct graph *graph, size_t n,
                                       uint32_t *outputs)
@@ -55,11 +66,14 @@ enum assay_status graph_node_add(struct graph *graph,
         .inputs = copy_ids(graph, description->inputs, description->n_inputs),
         .n_inputs = description->n_inputs,
         .n_outputs = description->n_outputs,
+        .bodies =
+            copy_bodies(graph, description->bodies, description->n_bodies),
+        .n_bodies = description->n_bodies,
     };
 
     if (moved)
         graph->nodes = moved;
-    if (!moved || !node.attrs || !node.name || !node.inputs ||
+    if (!moved || !node.attrs || !node.name || !node.inputs || !node.bodies ||
         make_outputs(graph, node.n_outputs, outputs))
         return error_nomem(err, sizeof node, "the nodes of a model");
     node.outputs = copy_ids(graph, outputs, node.n_outputs);
@@ -86,6 +100,56 @@ const struct node *graph_node(const struct graph *graph, size_t i)
 struct node *graph_node_edit(struct graph *graph, size_t i)
 {
     return &graph->nodes[i];
+}
+
+bool dtype_fits_f32(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_F32:
+    case DTYPE_F64:
+    case DTYPE_F16:
+    case DTYPE_BF16:
+    case DTYPE_I8:
+    case DTYPE_U8:
+    case DTYPE_I16:
+    case DTYPE_U16:
+        return true;
+    case DTYPE_I32:
+    case DTYPE_U32:
+    case DTYPE_I64:
+    case DTYPE_U64:
+    case DTYPE_BOOL:
+        break;
+    }
+    return false;
+}
+
+enum assay_status node_infer(const struct node *node,
+                             const struct tensor *const *inputs,
+                             struct tensor *outputs, struct error *err)
+{
+    enum { most = 64 };
+    const struct tensor *as_f32[most];
+    struct tensor copies[most];
+    enum assay_status st;
+
+    if (!node->op->is_f32 || node->n_inputs > most)
+        return node->op->infer(node, inputs, outputs, err);
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        as_f32[i] = NULL;
+        if (!inputs[i])
+            continue;
+        if (!dtype_fits_f32(inputs[i]->dtype))
+            return error_set(err, ASSAY_UNSUPPORTED, "input %zu is %s", i,
+                             dtype_name(inputs[i]->dtype));
+        copies[i] = *inputs[i];
+        copies[i].dtype = DTYPE_F32;
+        as_f32[i] = &copies[i];
+    }
+    st = node->op->infer(node, as_f32, outputs, err);
+    for (size_t i = 0; !st && i < node->n_outputs; i++)
+        outputs[i].dtype = inputs[0]->dtype;
+    return st;
 }
 
 size_t graph_use_count(const struct graph *graph, uint32_t value)
@@ -131,6 +195,13 @@ enum assay_status graph_stand_for(struct graph *graph, size_t node,
     return ASSAY_OK;
 }
 
+void node_release(struct node *node)
+{
+    for (size_t i = 0; i < node->n_bodies; i++)
+        graph_free(node->bodies[i]);
+    node->n_bodies = 0;
+}
+
 static bool is_used(const struct graph *graph, const struct node *node)
 {
     for (size_t i = 0; i < node->n_outputs; i++) {
@@ -146,6 +217,7 @@ void graph_sweep(struct graph *graph)
     for (size_t i = graph->n_nodes; i-- > 0;) {
         if (is_used(graph, &graph->nodes[i]))
             continue;
+        node_release(&graph->nodes[i]);
         memmove(&graph->nodes[i], &graph->nodes[i + 1],
                 (graph->n_nodes - i - 1) * sizeof *graph->nodes);
         graph->n_nodes--;

@@ -37,6 +37,13 @@ struct op_context {
     int n_threads;
     uint64_t dying;    /* bit i: nobody needs input i after this node */
     bool is_reference; /* for tests: the plain kernel, not the fast one */
+
+    /* Runs the i-th graph inside of the node that runs now. Inputs are
+     * borrowed, outputs the caller's to release. */
+    enum assay_status (*run_body)(void *runner, size_t i,
+                                  const struct tensor *inputs,
+                                  struct tensor *outputs, struct error *err);
+    void *runner;
 };
 
 /* Whether a kernel may write its output over an input; the buffer must have
@@ -75,6 +82,11 @@ struct op_class {
 
     /* The output may share the first input's memory (reshape, flatten). */
     bool is_view;
+
+    /* The kernels know float32 alone. Who runs them converts tensors of other
+     * floating point types, and of integers that fit into one, before and the
+     * outputs to the type of the first input after. */
+    bool is_f32;
 };
 
 #endif

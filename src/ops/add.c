@@ -41,4 +41,5 @@ const struct op_class op_add = {
     .infer = infer,
     .forward = forward,
     .cost = rule_cost_elementwise,
+    .is_f32 = true,
 };

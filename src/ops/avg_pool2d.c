@@ -118,4 +118,5 @@ const struct op_class op_avg_pool2d = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .is_f32 = true,
 };

@@ -89,4 +89,5 @@ const struct op_class op_batch_norm = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .is_f32 = true,
 };

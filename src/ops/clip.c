@@ -55,4 +55,5 @@ const struct op_class op_clip = {
     .infer = infer,
     .forward = forward,
     .cost = rule_cost_elementwise,
+    .is_f32 = true,
 };

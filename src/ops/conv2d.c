@@ -166,4 +166,5 @@ const struct op_class op_conv2d = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .is_f32 = true,
 };

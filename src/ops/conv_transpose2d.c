@@ -128,4 +128,5 @@ const struct op_class op_conv_transpose2d = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .is_f32 = true,
 };

@@ -81,4 +81,5 @@ const struct op_class op_linear = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .is_f32 = true,
 };

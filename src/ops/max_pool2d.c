@@ -91,4 +91,5 @@ const struct op_class op_max_pool2d = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .is_f32 = true,
 };

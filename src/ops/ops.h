@@ -65,6 +65,7 @@
     X(op_hard_swish)                                                           \
     X(op_hardmax)                                                              \
     X(op_identity)                                                             \
+    X(op_if)                                                                   \
     X(op_is_inf)                                                               \
     X(op_is_nan)                                                               \
     X(op_leaky_relu)                                                           \
@@ -73,6 +74,7 @@
     X(op_linear)                                                               \
     X(op_log)                                                                  \
     X(op_log_softmax)                                                          \
+    X(op_loop)                                                                 \
     X(op_mask_select)                                                          \
     X(op_matmul)                                                               \
     X(op_max)                                                                  \
@@ -112,6 +114,7 @@
     X(op_rpn_decode)                                                           \
     X(op_rpn_nms)                                                              \
     X(op_rpn_top_k)                                                            \
+    X(op_scan)                                                                 \
     X(op_scatter_elements)                                                     \
     X(op_scatter_nd)                                                           \
     X(op_selu)                                                                 \

@@ -36,4 +36,5 @@ const struct op_class op_relu = {
     .infer = infer,
     .forward = forward,
     .cost = rule_cost_elementwise,
+    .is_f32 = true,
 };

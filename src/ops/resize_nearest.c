@@ -70,4 +70,5 @@ const struct op_class op_resize_nearest = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .is_f32 = true,
 };
