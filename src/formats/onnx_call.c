@@ -162,6 +162,20 @@ uint32_t onnx_new_scalar(struct onnx_call *call, enum dtype dtype,
     return onnx_new_constant(call, made);
 }
 
+uint32_t onnx_new_tensor(struct onnx_call *call, const char *attribute)
+{
+    const struct onnx_attribute *found = onnx_attribute(call, attribute);
+    struct onnx_data *data = &call->frame->importer->data;
+    struct tensor made;
+
+    if (call->st || !found || (!found->t && !found->sparse))
+        return GRAPH_NONE;
+    call->st =
+        found->t ? onnx_data_load(data, found->t, &made, call->err)
+                 : onnx_data_load_sparse(data, found->sparse, &made, call->err);
+    return call->st ? GRAPH_NONE : onnx_new_constant(call, made);
+}
+
 /* ---- nodes ------------------------------------------------------------- */
 
 void onnx_fail(struct onnx_call *call, enum assay_status status,

@@ -88,6 +88,8 @@ uint32_t onnx_new_i64s(struct onnx_call *call, const int64_t *numbers,
 uint32_t onnx_new_f32s(struct onnx_call *call, const float *numbers, size_t n);
 uint32_t onnx_new_scalar(struct onnx_call *call, enum dtype dtype,
                          double number);
+/* The tensor of an attribute; GRAPH_NONE where there is none too. */
+uint32_t onnx_new_tensor(struct onnx_call *call, const char *attribute);
 /* Takes the data over. */
 uint32_t onnx_new_constant(struct onnx_call *call, struct tensor data);
 struct pool *onnx_pool(const struct onnx_call *call);

@@ -76,23 +76,9 @@ static void import_batch_norm(struct onnx_call *call)
                       BATCH_NORM_INPUTS, 1);
 }
 
-/* ---- products ----------------------------------------------------------- */
-
-static void import_relu(struct onnx_call *call)
-{
-    onnx_emit(call, &op_relu, NULL);
-}
-
-static void import_identity(struct onnx_call *call)
-{
-    call->outputs[0] = call->inputs[0];
-}
-
 const struct onnx_op onnx_layer_ops[] = {
     {"BatchNormalization", 7, 17, 5, 5, import_batch_norm},
     {"Conv", 1, 17, 2, 3, import_conv},
-    {"Identity", 1, 17, 1, 1, import_identity},
     {"MaxPool", 1, 17, 1, 1, import_max_pool},
-    {"Relu", 1, 17, 1, 1, import_relu},
     {0},
 };

@@ -6,7 +6,12 @@
 
 #include "formats/onnx_import.h"
 
-extern const struct onnx_op onnx_control_ops[]; /* onnx_map_control.c */
-extern const struct onnx_op onnx_layer_ops[];   /* onnx_map_layers.c */
+/* onnx_map_control.c, ... */
+extern const struct onnx_op onnx_control_ops[];
+extern const struct onnx_op onnx_elementwise_ops[];
+extern const struct onnx_op onnx_layer_ops[];
+extern const struct onnx_op onnx_product_ops[]; /* onnx_map_products.c */
+extern const struct onnx_op onnx_reduce_ops[];
+extern const struct onnx_op onnx_shape_ops[]; /* onnx_map_shapes.c */
 
 #endif
