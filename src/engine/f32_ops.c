@@ -74,8 +74,10 @@ enum assay_status engine_run_f32(struct engine *engine, const struct node *node,
     st = widen_inputs(engine, node, inputs, copies, wide, err);
     if (!st)
         st = engine_run_kernel(engine, node, at, wide, outputs, err);
-    for (size_t i = 0; !st && i < node->n_outputs; i++)
-        st = narrow_output(engine, dtype, &outputs[i], err);
+    for (size_t i = 0; !st && i < node->n_outputs; i++) {
+        if (outputs[i].dtype == DTYPE_F32)
+            st = narrow_output(engine, dtype, &outputs[i], err);
+    }
     for (size_t i = 0; i < node->n_inputs; i++)
         tensor_release(&copies[i]);
     return st;

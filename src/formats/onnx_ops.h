@@ -8,8 +8,9 @@
 
 /* onnx_map_control.c, ... */
 extern const struct onnx_op onnx_control_ops[];
+extern const struct onnx_op onnx_conv_ops[];
 extern const struct onnx_op onnx_elementwise_ops[];
-extern const struct onnx_op onnx_layer_ops[];
+extern const struct onnx_op onnx_pool_ops[];
 extern const struct onnx_op onnx_product_ops[]; /* onnx_map_products.c */
 extern const struct onnx_op onnx_reduce_ops[];
 extern const struct onnx_op onnx_shape_ops[]; /* onnx_map_shapes.c */

@@ -7,8 +7,17 @@
 /* Larger ones could overflow what is computed from them. */
 static const int64_t largest = INT64_C(1) << 31;
 
-/* A list of n numbers from min on; left alone where it is not there. */
-static void read_list(struct onnx_call *call, const char *name, int64_t min,
+int onnx_window_rank(const struct onnx_call *call, const struct tensor *known)
+{
+    const int64_t *sizes;
+    size_t n = onnx_ints(call, "kernel_shape", &sizes);
+
+    if (n)
+        return n > SHAPE_MAX_RANK ? SHAPE_MAX_RANK : (int)n;
+    return known && known->shape.rank > 2 ? known->shape.rank - 2 : 0;
+}
+
+void onnx_window_list(struct onnx_call *call, const char *name, int64_t min,
                       int64_t *to, size_t n)
 {
     const int64_t *from;
@@ -27,7 +36,7 @@ static void read_list(struct onnx_call *call, const char *name, int64_t min,
     }
 }
 
-static void read_padding(struct onnx_call *call, struct onnx_window *window)
+static void read_padding(struct onnx_call *call, struct window *window)
 {
     const char *automatic = onnx_text(call, "auto_pad", "NOTSET");
     int64_t pads[2 * WINDOW_MAX_RANK] = {0};
@@ -37,7 +46,8 @@ static void read_padding(struct onnx_call *call, struct onnx_window *window)
     else if (strcmp(automatic, "SAME_LOWER") == 0)
         window->padding = WINDOW_SAME_LOWER;
     else if (strcmp(automatic, "NOTSET") == 0 || !automatic[0])
-        read_list(call, "pads", -largest, pads, (size_t)window->rank * 2);
+        onnx_window_list(call, "pads", -largest, pads,
+                         (size_t)window->rank * 2);
     else if (strcmp(automatic, "VALID") != 0)
         onnx_fail(call, ASSAY_UNSUPPORTED, "auto_pad '%.40s' is not known",
                   automatic);
@@ -48,9 +58,9 @@ static void read_padding(struct onnx_call *call, struct onnx_window *window)
 }
 
 bool onnx_window_read(struct onnx_call *call, int rank, const int64_t *kernel,
-                      struct onnx_window *window)
+                      struct window *window)
 {
-    *window = (struct onnx_window){.rank = rank};
+    *window = (struct window){.rank = rank};
     if (rank < 1 || rank > WINDOW_MAX_RANK) {
         onnx_fail(call, ASSAY_UNSUPPORTED,
                   "windows of 1 to %d dimensions are supported, not %d",
@@ -61,9 +71,9 @@ bool onnx_window_read(struct onnx_call *call, int rank, const int64_t *kernel,
         window->stride[i] = window->dilation[i] = 1;
         window->kernel[i] = kernel ? kernel[i] : 0;
     }
-    read_list(call, "kernel_shape", 1, window->kernel, (size_t)rank);
-    read_list(call, "strides", 1, window->stride, (size_t)rank);
-    read_list(call, "dilations", 1, window->dilation, (size_t)rank);
+    onnx_window_list(call, "kernel_shape", 1, window->kernel, (size_t)rank);
+    onnx_window_list(call, "strides", 1, window->stride, (size_t)rank);
+    onnx_window_list(call, "dilations", 1, window->dilation, (size_t)rank);
     read_padding(call, window);
     for (int i = 0; !call->st && i < rank; i++) {
         if (window->kernel[i] < 1 || (kernel && kernel[i] != window->kernel[i]))
@@ -75,28 +85,18 @@ bool onnx_window_read(struct onnx_call *call, int rank, const int64_t *kernel,
     return !call->st;
 }
 
-bool onnx_window_fix(struct onnx_window *window, const struct tensor *x)
+bool onnx_window_fix(struct window *window, const struct tensor *x)
 {
+    struct fitted_window fitted;
+    int missing = WINDOW_MAX_RANK - window->rank;
+
     if (window->padding == WINDOW_GIVEN)
         return true;
-    if (!x || x->shape.rank != window->rank + 2)
+    if (!x || window_fit(window, &x->shape, &fitted, NULL))
         return false;
     for (int i = 0; i < window->rank; i++) {
-        int64_t size = x->shape.dims[2 + i], stride = window->stride[i];
-        int64_t windows = (size + stride - 1) / stride;
-        int64_t reach = window->dilation[i] * (window->kernel[i] - 1) + 1;
-        int64_t pad = (windows - 1) * stride + reach - size;
-
-        if (size < 0)
-            return false;
-        if (pad < 0)
-            pad = 0;
-        window->before[i] = pad / 2;
-        window->after[i] = pad - pad / 2;
-        if (window->padding == WINDOW_SAME_LOWER) {
-            window->before[i] = pad - pad / 2;
-            window->after[i] = pad / 2;
-        }
+        window->before[i] = fitted.before[missing + i];
+        window->after[i] = fitted.after[missing + i];
     }
     window->padding = WINDOW_GIVEN;
     return true;

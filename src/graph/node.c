@@ -147,8 +147,10 @@ enum assay_status node_infer(const struct node *node,
         as_f32[i] = &copies[i];
     }
     st = node->op->infer(node, as_f32, outputs, err);
-    for (size_t i = 0; !st && i < node->n_outputs; i++)
-        outputs[i].dtype = inputs[0]->dtype;
+    for (size_t i = 0; !st && i < node->n_outputs; i++) {
+        if (outputs[i].dtype == DTYPE_F32)
+            outputs[i].dtype = inputs[0]->dtype;
+    }
     return st;
 }
 

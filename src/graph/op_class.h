@@ -84,8 +84,8 @@ struct op_class {
     bool is_view;
 
     /* The kernels know float32 alone. Who runs them converts tensors of other
-     * floating point types, and of integers that fit into one, before and the
-     * outputs to the type of the first input after. */
+     * floating point types, and of integers that fit into one, before, and
+     * outputs of float32 to the type of the first input after. */
     bool is_f32;
 };
 

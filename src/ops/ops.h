@@ -25,6 +25,7 @@
     X(op_atan)                                                                 \
     X(op_atanh)                                                                \
     X(op_avg_pool2d)                                                           \
+    X(op_avg_pool_nd)                                                          \
     X(op_batch_norm)                                                           \
     X(op_bit_shift)                                                            \
     X(op_box_detections)                                                       \
@@ -36,7 +37,9 @@
     X(op_concat)                                                               \
     X(op_constant_of_shape)                                                    \
     X(op_conv2d)                                                               \
+    X(op_conv_nd)                                                              \
     X(op_conv_transpose2d)                                                     \
+    X(op_conv_transpose_nd)                                                    \
     X(op_cos)                                                                  \
     X(op_cosh)                                                                 \
     X(op_cum_sum)                                                              \
@@ -75,10 +78,12 @@
     X(op_log)                                                                  \
     X(op_log_softmax)                                                          \
     X(op_loop)                                                                 \
+    X(op_lp_pool_nd)                                                           \
     X(op_mask_select)                                                          \
     X(op_matmul)                                                               \
     X(op_max)                                                                  \
     X(op_max_pool2d)                                                           \
+    X(op_max_pool_nd)                                                          \
     X(op_mean)                                                                 \
     X(op_min)                                                                  \
     X(op_mish)                                                                 \
