@@ -185,15 +185,16 @@ static enum assay_status run_portable(struct engine *engine,
     return st;
 }
 
-/* Whether the backend has a kernel for the node with these inputs. */
+/* Whether the backend has a kernel for the node with these inputs: backends
+ * compute float32, and no lone numbers. */
 static bool has_kernel(const struct engine *engine, const struct node *node,
                        const struct tensor *const *inputs)
 {
     const struct backend *backend = engine->backend;
-    bool is_f32 =
-        !node->n_inputs || !inputs[0] || inputs[0]->dtype == DTYPE_F32;
+    const struct tensor *x = node->n_inputs ? inputs[0] : NULL;
 
-    return is_f32 && backend->class->can_run(backend, node);
+    return x && x->dtype == DTYPE_F32 && x->shape.rank > 0 &&
+           backend->class->can_run(backend, node);
 }
 
 enum assay_status engine_run_kernel(struct engine *engine,

@@ -57,7 +57,7 @@ static enum assay_status fit(const struct node *node,
             over->in[side] = attrs->has_shape
                                  ? attrs->shape[i]
                                  : over->out[side] * over->stride[side];
-            cut = full - over->in[side];
+            cut = full > over->in[side] ? full - over->in[side] : 0;
             over->before[side] =
                 window->padding == WINDOW_SAME_UPPER ? cut / 2 : cut - cut / 2;
         }

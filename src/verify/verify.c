@@ -90,9 +90,9 @@ static void close_model(struct subject *subject)
 
 /* ---- one set ------------------------------------------------------------ */
 
-static const char *input_name(const struct subject *subject, size_t i)
+static const struct value *input_value(const struct subject *subject, size_t i)
 {
-    return graph_value(subject->graph, graph_input_at(subject->graph, i))->name;
+    return graph_value(subject->graph, graph_input_at(subject->graph, i));
 }
 
 /* The input that the i-th file is for: by the name inside of it, else by its
@@ -101,7 +101,7 @@ static size_t find_input(const struct subject *subject, const char *name,
                          size_t i)
 {
     for (size_t k = 0; k < subject->n_inputs; k++) {
-        if (name[0] && strcmp(input_name(subject, k), name) == 0)
+        if (name[0] && strcmp(input_value(subject, k)->name, name) == 0)
             return k;
     }
     return i;
@@ -122,6 +122,13 @@ static enum assay_status load_vector(struct subject *subject, const char *set,
     return st;
 }
 
+/* NumPy has no bfloat16: vectors of it are kept as the same bits in uint16. */
+static void reread_bfloat(struct tensor *vector, enum dtype wanted)
+{
+    if (wanted == DTYPE_BF16 && vector->dtype == DTYPE_U16)
+        vector->dtype = DTYPE_BF16;
+}
+
 static enum assay_status load_inputs(struct subject *subject, const char *set,
                                      struct error *err)
 {
@@ -137,6 +144,7 @@ static enum assay_status load_inputs(struct subject *subject, const char *set,
         if (st)
             break;
         to = find_input(subject, str_text(&name), i);
+        reread_bfloat(&tensor, input_value(subject, to)->dtype);
         tensor_release(&subject->inputs[to]);
         subject->inputs[to] = tensor;
     }
@@ -144,7 +152,7 @@ static enum assay_status load_inputs(struct subject *subject, const char *set,
         if (!subject->inputs[i].buffer)
             st = error_set(err, ASSAY_BAD_INPUT,
                            "%s has no values for input '%.80s'", set,
-                           input_name(subject, i));
+                           input_value(subject, i)->name);
     }
     str_release(&name);
     return st;
@@ -175,6 +183,7 @@ static enum assay_status compare_output(struct subject *subject,
     str_release(&inside);
     if (st)
         return st;
+    reread_bfloat(&wanted, subject->outputs[i].dtype);
     verify_compare(&subject->outputs[i], &wanted, subject->options, &output);
     tensor_release(&wanted);
     report->n_failed += !output.is_match;

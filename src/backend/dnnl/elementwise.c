@@ -186,6 +186,18 @@ static enum assay_status make_affine(const struct job *job,
     return ASSAY_OK;
 }
 
+/* What is no map: a channel is whatever lies behind the second dimension. */
+static void plain_blocks(const struct shape *shape,
+                         struct channel_blocks *blocks)
+{
+    *blocks = (struct channel_blocks){.images = shape->dims[0],
+                                      .n_blocks = shape->dims[1],
+                                      .plane = 1,
+                                      .block = 1};
+    for (int i = 2; i < shape->rank; i++)
+        blocks->plane *= shape->dims[i];
+}
+
 /* The input where its layout has channel blocks; otherwise a dense copy, put
  * into *own. */
 static enum assay_status get_blocked(struct onednn *dn, const struct job *job,
@@ -199,7 +211,9 @@ static enum assay_status get_blocked(struct onednn *dn, const struct job *job,
 
     *own = (struct tensor){0};
     *x = job->x;
-    if (!layout_blocks(*x, blocks)) {
+    if (job->x->shape.rank != 4 && !job->x->layout) {
+        plain_blocks(&job->x->shape, blocks);
+    } else if (!layout_blocks(*x, blocks)) {
         st = layout_convert(dn, job->context->pool, job->x, &dense, own, err);
         *x = own;
         if (!st && !layout_blocks(own, blocks))
