@@ -389,5 +389,4 @@ const struct op_class op_roi_align = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
-    .is_f32 = true,
 };
