@@ -9,6 +9,7 @@
 #include "store/store.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The scope of a run for every scope of the graph. */
@@ -204,6 +205,16 @@ state_memory(struct run *run, const struct session *session, struct error *err)
     return st;
 }
 
+/* "800", "1066..1200" */
+static const char *side_text(char text[UNITS_MAX], int64_t least, int64_t most)
+{
+    if (least == most)
+        snprintf(text, UNITS_MAX, "%" PRId64, most);
+    else
+        snprintf(text, UNITS_MAX, "%" PRId64 "..%" PRId64, least, most);
+    return text;
+}
+
 static enum assay_status state_input(struct run *run,
                                      const struct annotation *annotation,
                                      struct error *err)
@@ -212,20 +223,18 @@ static enum assay_status state_input(struct run *run,
     const struct intake_sizes *to = &intake->resized;
     bool is_one_size = to->least_width == to->most_width &&
                        to->least_height == to->most_height;
+    char width[UNITS_MAX], height[UNITS_MAX];
     enum assay_status st =
         run_fact_printf(run, err, "input.photographs", "%zu", intake->n);
 
     if (!st && intake->n_skipped)
         st = run_fact_printf(run, err, "input.skipped", "%zu",
                              intake->n_skipped);
-    if (!st && is_one_size)
-        st = run_fact_printf(run, err, "input.resized", "%" PRId64 "x%" PRId64,
-                             to->most_width, to->most_height);
-    else if (!st)
-        st = run_fact_printf(run, err, "input.resized",
-                             "%" PRId64 "..%" PRId64 " x %" PRId64 "..%" PRId64,
-                             to->least_width, to->most_width, to->least_height,
-                             to->most_height);
+    if (!st)
+        st = run_fact_printf(
+            run, err, "input.resized", is_one_size ? "%sx%s" : "%s x %s",
+            side_text(width, to->least_width, to->most_width),
+            side_text(height, to->least_height, to->most_height));
     if (!st)
         st = run_fact_printf(run, err, "input.note", "shorter side %" PRId64,
                              annotation->options->build.min_size);

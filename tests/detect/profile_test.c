@@ -209,7 +209,7 @@ TEST(every_size_of_photograph_is_warmed_up_before_it_is_measured)
     fprintf(file, "%s\n%s\n", TEST_SOURCE_DIR "/assets/coffee.jpg",
             test_path("wide.jpg"));
     fclose(file);
-    CHECK_INT(picture_init(&wide, 400, 200, &err), ASSAY_OK);
+    CHECK_INT(picture_init(&wide, 700, 400, &err), ASSAY_OK);
     CHECK_INT(output_open(test_path("wide.jpg"), &output, &err), ASSAY_OK);
     CHECK_INT(picture_write_jpeg(&wide, 90, output_sink(output), &err),
               ASSAY_OK);
@@ -221,6 +221,7 @@ TEST(every_size_of_photograph_is_warmed_up_before_it_is_measured)
         run = record(&options, list);
         CHECK_INT(run_health_of(run)->warm_up, asked ? 2 : 0);
         CHECK_INT(run_iteration_count(run), 3);
+        CHECK_STR(run_fact(run, "input.resized"), "95..111 x 63");
         run_free(run);
     }
 }
