@@ -1,6 +1,8 @@
 /* record/facts.c - what is known of the machine and the program. */
 #include "record/record_internal.h"
 
+#include "base/processor.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,30 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static enum assay_status set_cpu(struct run *run, struct error *err)
+static enum assay_status set_processor(struct run *run, struct error *err)
 {
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char line[256], name[256] = "";
+    const char *simd = processor_simd();
+    enum assay_status st = ASSAY_OK;
+    char name[256];
 
-    while (file && !name[0] && fgets(line, sizeof line, file))
-        (void)sscanf(line, "model name : %255[^\n]", name);
-    if (file)
-        fclose(file);
-    return name[0] ? run_fact_set(run, "machine.cpu", name, err) : ASSAY_OK;
-}
-
-/* The widest vectors it computes with. */
-static enum assay_status set_simd(struct run *run, struct error *err)
-{
-    const char *simd = NULL;
-
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
-        simd = "AVX-512";
-    else if (__builtin_cpu_supports("avx2"))
-        simd = "AVX2";
-#endif
-    return simd ? run_fact_set(run, "machine.simd", simd, err) : ASSAY_OK;
+    if (processor_name("", name, sizeof name))
+        st = run_fact_set(run, "machine.cpu", name, err);
+    if (!st && simd)
+        st = run_fact_set(run, "machine.simd", simd, err);
+    return st;
 }
 
 /* The words of the command line, which /proc ends with a NUL each. */
@@ -87,10 +76,8 @@ static enum assay_status set_time(struct run *run, struct error *err)
 
 enum assay_status facts_set(struct run *run, struct error *err)
 {
-    enum assay_status st = set_cpu(run, err);
+    enum assay_status st = set_processor(run, err);
 
-    if (!st)
-        st = set_simd(run, err);
     if (!st)
         st = set_system(run, err);
     if (!st)

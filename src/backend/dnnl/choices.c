@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/processor.h"
 #include "base/vec.h"
 
 #include <stdio.h>
@@ -36,32 +37,12 @@ struct choices {
     bool is_changed;
 };
 
-/* The processor's name as Linux tells it. */
-static void read_processor(char *text, size_t size)
-{
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-
-    snprintf(text, size, "unknown processor");
-    while (file && fgets(line, sizeof line, file)) {
-        const char *value = strchr(line, ':');
-
-        if (strncmp(line, "model name", 10) == 0 && value) {
-            value += 1 + strspn(value + 1, " ");
-            snprintf(text, size, "%.*s", (int)strcspn(value, "\t\n"), value);
-            break;
-        }
-    }
-    if (file)
-        fclose(file);
-}
-
 static void write_machine(struct choices *choices, int n_threads)
 {
     const dnnl_version_t *version = dnnl_version();
-    char processor[128];
+    char processor[128] = "unknown processor";
 
-    read_processor(processor, sizeof processor);
+    processor_name("", processor, sizeof processor);
     snprintf(choices->machine, sizeof choices->machine,
              "%s, %d threads, oneDNN %d.%d.%d", processor, n_threads,
              version->major, version->minor, version->patch);

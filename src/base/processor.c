@@ -1,0 +1,39 @@
+/* base/processor.c - see processor.h. */
+#include "base/processor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool processor_name(const char *root, char *name, size_t size)
+{
+    char path[512], line[256];
+    bool is_found = false;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
+    file = fopen(path, "re");
+    while (file && !is_found && fgets(line, sizeof line, file)) {
+        const char *value = strchr(line, ':');
+
+        if (strncmp(line, "model name", 10) != 0 || !value)
+            continue;
+        value += 1 + strspn(value + 1, " \t\n");
+        is_found = *value != '\0';
+        if (is_found)
+            snprintf(name, size, "%.*s", (int)strcspn(value, "\t\n"), value);
+    }
+    if (file)
+        fclose(file);
+    return is_found;
+}
+
+const char *processor_simd(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return "AVX-512";
+    if (__builtin_cpu_supports("avx2"))
+        return "AVX2";
+#endif
+    return NULL;
+}
