@@ -68,6 +68,7 @@ extern const struct command cmd_plot;
 extern const struct command cmd_compare;
 extern const struct command cmd_import;
 extern const struct command cmd_weights;
+extern const struct command cmd_machine;
 extern const struct command cmd_help;
 extern const struct command cmd_version;
 extern const struct command cmd_completion;

@@ -10,6 +10,7 @@
 const struct command *const commands[] = {
     &cmd_run,
     &cmd_weights,
+    &cmd_machine,
     &cmd_show,
     &cmd_trace,
     &cmd_plot,

@@ -1,0 +1,50 @@
+/* machine/machine_internal.h - the kernels of the probe.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef MACHINE_MACHINE_INTERNAL_H
+#define MACHINE_MACHINE_INTERNAL_H
+
+#include "machine/machine.h"
+
+/* ---- probe_compute.c: one layer, again and again --------------------------
+ */
+
+struct layer_shape {
+    int64_t channels, height, width; /* in and out, with padding */
+    int64_t kernel;                  /* 1 or 3; 0: a matrix product of channels
+                                        in and out, height rows */
+};
+
+struct probe_layer;
+
+/* Runs it once, so that its input is as a layer before would leave it. */
+enum assay_status probe_layer_new(const struct backend_class *backend,
+                                  int n_threads,
+                                  const struct layer_shape *shape,
+                                  struct probe_layer **out, struct error *err);
+void probe_layer_free(struct probe_layer *layer); /* accepts NULL */
+enum assay_status probe_layer_run(void *layer, struct error *err);
+double probe_layer_flops(const struct probe_layer *layer); /* executed */
+
+/* ---- probe_memory.c: all threads through a piece of memory -----------------
+ */
+
+/* A ring that is gone through in steps: short ones, as the best of many is less
+ * disturbed by what else is going on. */
+struct probe_memory {
+    char *data;
+    size_t bytes;
+    size_t step;   /* bytes of one time */
+    size_t repeat; /* how often a step is read */
+    size_t at;     /* where the next step begins */
+    int n_threads;
+    uint64_t seen; /* so that what is read cannot be left out */
+};
+
+/* Each goes through a step, a part of it a thread; copying reads half a step
+ * in the first half of the ring and writes it in the second. */
+enum assay_status probe_read(void *memory, struct error *err);
+enum assay_status probe_write(void *memory, struct error *err);
+enum assay_status probe_copy(void *memory, struct error *err);
+
+#endif

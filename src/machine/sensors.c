@@ -1,0 +1,111 @@
+/* machine/sensors.c - frequency, heat, load and memory, as the kernel tells. */
+#include "machine/machine.h"
+
+#include "machine/sysfs.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char cpu_folder[] = "sys/devices/system/cpu";
+
+static double plus(double sum, double value)
+{
+    return isnan(value) ? sum : isnan(sum) ? value : sum + value;
+}
+
+/* Of the processors that say so, in kHz there. */
+static void read_frequency(const char *root, struct machine_state *out)
+{
+    char online[1024];
+    const char *at = online;
+    int last = -1, cpu, n = 0;
+    double sum = 0;
+
+    if (!sysfs_line(online, sizeof online, root, "%s/online", cpu_folder))
+        return;
+    while ((cpu = sysfs_next(&at, &last)) >= 0) {
+        double khz = sysfs_number(root, "%s/cpu%d/cpufreq/scaling_cur_freq",
+                                  cpu_folder, cpu);
+        double most = sysfs_number(root, "%s/cpu%d/cpufreq/cpuinfo_max_freq",
+                                   cpu_folder, cpu);
+
+        sum += khz > 0 ? khz : 0;
+        n += khz > 0;
+        out->max_mhz = fmax(out->max_mhz, most / 1e3);
+        out->throttled = plus(
+            out->throttled,
+            sysfs_number(root, "%s/cpu%d/thermal_throttle/core_throttle_count",
+                         cpu_folder, cpu));
+    }
+    if (n > 0)
+        out->mhz = sum / n / 1e3;
+    if (!sysfs_line(out->governor, sizeof out->governor, root,
+                    "%s/cpu0/cpufreq/scaling_governor", cpu_folder))
+        out->governor[0] = '\0';
+}
+
+/* "some avg10=78.67 avg60=...": percent of the time. */
+static double read_pressure(const char *root)
+{
+    char line[128];
+    double percent;
+
+    if (!sysfs_line(line, sizeof line, root, "proc/pressure/cpu") ||
+        sscanf(line, "some avg10=%lf", &percent) != 1 ||
+        !(percent >= 0 && percent <= 100))
+        return NAN;
+    return percent / 100;
+}
+
+static void read_memory(const char *root, struct machine_state *out)
+{
+    char path[512], line[128];
+    uint64_t kib;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "MemTotal: %" SCNu64, &kib) == 1)
+            out->memory_bytes = (double)kib * 1024;
+        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+            out->available_bytes = (double)kib * 1024;
+    }
+    if (file)
+        fclose(file);
+}
+
+void machine_state(const char *root, struct machine_state *out)
+{
+    *out = (struct machine_state){.mhz = NAN,
+                                  .max_mhz = NAN,
+                                  .throttled = NAN,
+                                  .load = sysfs_number(root, "proc/loadavg"),
+                                  .pressure = read_pressure(root),
+                                  .memory_bytes = NAN,
+                                  .available_bytes = NAN};
+    read_frequency(root, out);
+    read_memory(root, out);
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ...": what is stolen by
+ * other guests of the same host is busy too. */
+bool machine_ticks(const char *root, struct machine_ticks *out)
+{
+    uint64_t t[8] = {0};
+    char line[256];
+
+    *out = (struct machine_ticks){0};
+    if (!sysfs_line(line, sizeof line, root, "proc/stat") ||
+        sscanf(line,
+               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 4)
+        return false;
+    for (size_t i = 0; i < 8; i++)
+        out->all += t[i];
+    out->busy = out->all - t[3] - t[4];
+    return true;
+}

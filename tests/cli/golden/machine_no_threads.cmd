@@ -1,0 +1,1 @@
+assay machine --threads 0

@@ -1,0 +1,2 @@
+# Nothing but options.
+assay machine everything

@@ -1,0 +1,138 @@
+/* tests/cli/machine_show_test.c - a made-up machine on the screen. */
+#include "base/json.h"
+#include "cli/machine_show.h"
+#include "test.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct error err;
+
+static struct machine made_machine(void)
+{
+    return (struct machine){.topology = {.cpu = "Made Up(R) 9000",
+                                         .n_cpus = 4,
+                                         .n_cores = 2,
+                                         .n_sockets = 1,
+                                         .n_nodes = 1,
+                                         .caches = {{1, false, 32 << 10, 2},
+                                                    {2, false, 1 << 20, 2}},
+                                         .n_caches = 2},
+                            .state = {.mhz = 2000,
+                                      .max_mhz = 3500,
+                                      .governor = "powersave",
+                                      .throttled = 3,
+                                      .load = 1.25,
+                                      .pressure = 0.5,
+                                      .memory_bytes = 0x1p33,
+                                      .available_bytes = 0x1p32},
+                            .offers = {.counters = {.is_there = true},
+                                       .energy = {.way = "no sensor"},
+                                       .frequency = {.is_there = true},
+                                       .throttling = {.is_there = true}},
+                            .known = {.peaks = {.gflops = 300,
+                                                .read_gbs = 20,
+                                                .write_gbs = 12,
+                                                .copy_gbs = 15,
+                                                .launch_ns = 2500,
+                                                .caches = {{2, 1 << 21, 150}},
+                                                .n_caches = 1},
+                                      .busy = 0.02,
+                                      .when = "2026-11-15T12:00:00Z"},
+                            .n_threads = 2,
+                            .is_cached = true};
+}
+
+static struct str screen_of(const struct machine *machine)
+{
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+    struct term term = term_plain(100);
+
+    err = (struct error){0};
+    CHECK_STATUS(
+        machine_show_screen(machine, "oneDNN 2.6.3", &sink, &term, &err),
+        ASSAY_OK, &err);
+    return text;
+}
+
+TEST(the_screen_has_parts_state_peaks_and_what_is_missing)
+{
+    static const char *const lines[] = {
+        "machine  Made Up(R) 9000",
+        "1 socket, 2 cores, 4 threads, 1 memory node\n",
+        "caches   L1d 32.0 KiB x2, L2 1.0 MiB x2\n",
+        "memory   8.0 GiB   4.0 GiB of it free\n",
+        "now      load 1.25   threads waited in 50 % of the last 10 s   2000 "
+        "MHz of 3500   governor powersave\n",
+        "   throttled 3 times since the start\n",
+        "peaks    with 2 threads   measured 2026-11-15T12:00:00Z (--refresh "
+        "measures again)\n",
+        "\n  compute             300 GFLOP/s   fp32, ",
+        "\n  memory read        20.0 GB/s\n",
+        "\n  L2 read             150 GB/s      2.0 MiB for 2 threads\n",
+        "\n  launch             2.50 us        to start",
+        "\n  balance            15.0 FLOP/B    less",
+        "\nmissing  energy (no sensor)\n"};
+    struct machine machine = made_machine();
+    struct str text = screen_of(&machine);
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        CHECK_HAS(str_text(&text), lines[i]);
+    CHECK(!strstr(str_text(&text), "\nnote"));
+    str_release(&text);
+}
+
+TEST(peaks_from_a_busy_machine_carry_a_warning)
+{
+    struct machine machine = made_machine();
+    struct str text;
+
+    machine.known.busy = 0.4;
+    text = screen_of(&machine);
+    CHECK_HAS(str_text(&text), "note     others took 40 % of the processors");
+    str_release(&text);
+}
+
+TEST(what_is_not_known_is_a_dash)
+{
+    struct machine machine = made_machine();
+    struct str text;
+
+    machine.known.peaks.gflops = NAN;
+    machine.known.peaks.n_caches = 0;
+    machine.topology.cpu[0] = '\0';
+    machine.topology.n_caches = 0;
+    machine.state.max_mhz = NAN;
+    text = screen_of(&machine);
+    CHECK_HAS(str_text(&text), "machine  - ");
+    CHECK_HAS(str_text(&text), "caches   -\n");
+    CHECK_HAS(str_text(&text), "2000 MHz of -");
+    CHECK_HAS(str_text(&text), "\n  compute               - GFLOP/s");
+    CHECK_HAS(str_text(&text), "\n  balance               - FLOP/B");
+    str_release(&text);
+}
+
+TEST(json_has_the_same_under_names)
+{
+    static const char *const parts[] = {
+        "\"cpu\": \"Made Up(R) 9000\"",
+        "\"processors\": 4",
+        "{\"level\": 2, \"is_code\": false, \"bytes\": 1048576, \"count\": 2}",
+        "\"pressure\": 0.5",
+        "\"gflops\": 300",
+        "\"launch_us\": 2.5",
+        "{\"level\": 2, \"bytes\": 2097152, \"gbs\": 150}",
+        "\"is_cached\": true",
+        "\"energy\": {\"is_there\": false, \"way\": \"no sensor\"}"};
+    struct machine machine = made_machine();
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    err = (struct error){0};
+    CHECK_STATUS(machine_show_json(&machine, "oneDNN 2.6.3", &sink, &err),
+                 ASSAY_OK, &err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CHECK_HAS(str_text(&text), parts[i]);
+    str_release(&text);
+}
