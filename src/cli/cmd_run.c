@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/interrupt.h"
 #include "cli/labels.h"
+#include "cli/look.h"
 #include "cli/messages.h"
 #include "cli/nearest.h"
 #include "cli/result.h"
@@ -19,7 +20,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct settings {
     const char *weights;
@@ -225,13 +225,6 @@ static enum assay_status check_folder(const char *path, struct error *err)
                      path);
 }
 
-static int processors(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n > 0 ? (int)n : 1;
-}
-
 static struct detect_options job_of(const struct settings *settings,
                                     const char *model, size_t n_photos)
 {
@@ -240,7 +233,8 @@ static struct detect_options job_of(const struct settings *settings,
         .build = model_defaults(),
         .weights = settings->weights,
         .seed = (uint64_t)settings->seed,
-        .n_threads = settings->threads ? (int)settings->threads : processors(),
+        .n_threads =
+            settings->threads ? (int)settings->threads : look_processors(),
         .is_plain = settings->is_plain,
         .detail = (enum engine_detail)settings->detail,
         .tuning_seconds = settings->tuning_seconds,
@@ -423,6 +417,21 @@ static void find_choices(struct str *path)
         str_clear(path);
 }
 
+/* A machine is measured when it is first needed, but no one who wants a quick
+ * look at a few iterations waits for it. */
+static struct machine_options look_for(const struct detect_options *job,
+                                       struct str *path)
+{
+    static const uint64_t quick = 5; /* fewer iterations than this */
+    static const double seconds = 1.2;
+    uint64_t n = job->n_images / (uint64_t)job->build.n_images;
+    struct machine_options wanted = look_options(
+        job->n_threads, n < quick ? MACHINE_CACHED : MACHINE_NEEDED, path);
+
+    wanted.seconds = seconds;
+    return wanted;
+}
+
 static enum assay_status run_model(const struct arguments *arguments,
                                    struct error *err)
 {
@@ -430,7 +439,7 @@ static enum assay_status run_model(const struct arguments *arguments,
     const struct words *operands = &arguments->operands;
     struct photos photos = {0};
     struct labels labels = {0};
-    struct str choices = {0};
+    struct str choices = {0}, peaks = {0};
     struct detect_options job;
     const char *model;
     enum assay_status st = check_model(operands->items[0], &model, err);
@@ -448,8 +457,10 @@ static enum assay_status run_model(const struct arguments *arguments,
         job.labels = labels.n ? labels.items : NULL;
         job.n_labels = labels.n;
         job.choices_path = choices.n ? choices.text : NULL;
+        job.machine = look_for(&job, &peaks);
         st = profile(settings, &job, &photos, err);
     }
+    str_release(&peaks);
     str_release(&choices);
     labels_release(&labels);
     photos_release(&photos);

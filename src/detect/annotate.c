@@ -189,6 +189,12 @@ static enum assay_status state_model(struct run *run,
 }
 
 static enum assay_status
+state_machine(struct run *run, const struct machine *machine, struct error *err)
+{
+    return machine ? machine_set_facts(machine, run, err) : ASSAY_OK;
+}
+
+static enum assay_status
 state_memory(struct run *run, const struct session *session, struct error *err)
 {
     struct session_memory memory = session_memory(session);
@@ -311,6 +317,8 @@ enum assay_status annotate_run(const struct annotation *annotation,
         st = store_work(&places, session, err);
     if (!st)
         st = state_model(places.run, annotation->options, session, err);
+    if (!st)
+        st = state_machine(places.run, annotation->machine, err);
     if (!st)
         st = state_memory(places.run, session, err);
     if (!st)

@@ -15,6 +15,7 @@ struct annotation {
     const struct detect_options *options;
     const char *recording; /* the run file that the recorder left */
     const struct session *session;
+    const struct machine *machine; /* NULL: unknown */
     const struct findings *findings;
     const struct intake *intake;
     struct photo_times *times;

@@ -26,6 +26,8 @@ struct job {
     size_t picture_bytes; /* of one frame, the most */
     struct process_memory process;
     struct photo_times times; /* empty where frames are of several images */
+    struct machine machine;
+    bool has_machine;
 };
 
 void detect_report_release(struct detect_report *report)
@@ -207,6 +209,17 @@ static void fill_report(const struct job *job, struct detect_report *report)
     report->first_drawn = findings->first_drawn;
 }
 
+/* Before there is a second thread. A machine that cannot be measured leaves the
+ * run without its peaks, no more. */
+static void look_at_machine(struct job *job)
+{
+    const struct machine_options *options = &job->options->machine;
+    struct error ignored = {0};
+
+    job->has_machine =
+        options->backend && !machine_look(options, &job->machine, &ignored);
+}
+
 enum assay_status detect_run(const struct detect_options *options,
                              const struct photos *photos,
                              struct detect_report *report, struct error *err)
@@ -218,13 +231,17 @@ enum assay_status detect_run(const struct detect_options *options,
         st = intake_photos(options, photos, &job.intake, err);
     if (!st)
         st = plan_frames(&job, err);
-    if (!st)
+    if (!st) {
+        look_at_machine(&job);
         st = record_frames(&job, err);
+    }
     if (!st && job.n_measured)
         st = annotate_run(
             &(struct annotation){.options = options,
                                  .recording = job.recording.text,
                                  .session = &job.session,
+                                 .machine =
+                                     job.has_machine ? &job.machine : NULL,
                                  .findings = &job.findings,
                                  .intake = &job.intake,
                                  .times = &job.times,

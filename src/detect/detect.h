@@ -11,6 +11,7 @@
 
 #include "base/progress.h"
 #include "engine/engine.h"
+#include "machine/machine.h"
 #include "models/models.h"
 #include "picture/photos.h"
 
@@ -26,6 +27,9 @@ struct detect_options {
     enum engine_detail detail;
     const char *choices_path; /* remembered kernel choices; NULL: none */
     double tuning_seconds;
+
+    /* Where the run's machine is looked at; no backend: nowhere. */
+    struct machine_options machine;
 
     uint64_t n_images;  /* to be measured in all, cycling */
     uint64_t n_warm_up; /* iterations before that, at least; 0: none at all */

@@ -32,7 +32,8 @@ enum column column_ranked(size_t rank)
 const char *column_title(char buffer[UNITS_MAX], enum column column,
                          struct time_unit unit)
 {
-    bool has_unit = column == COLUMN_TOTAL || column == COLUMN_SELF;
+    bool has_unit = column == COLUMN_TOTAL || column == COLUMN_SELF ||
+                    column == COLUMN_SAVED;
 
     snprintf(buffer, UNITS_MAX, "%s%s%s", columns[column].title,
              has_unit ? " " : "", has_unit ? unit.name : "");
@@ -67,6 +68,11 @@ const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
     return giga_text(buffer, row_gflops(rows, row));
 }
 
+const char *column_bound(const struct row *row)
+{
+    return bound_kind_text(row->bound.kind);
+}
+
 const char *column_text(char buffer[UNITS_MAX], enum column column,
                         const struct rows *rows, const struct ranked *item,
                         struct time_unit unit)
@@ -98,6 +104,14 @@ const char *column_text(char buffer[UNITS_MAX], enum column column,
         return column_gmac(buffer, row);
     case COLUMN_GFLOPS:
         return column_gflops(buffer, rows, row);
+    case COLUMN_GBS:
+        return giga_text(buffer, row->bound.gbs);
+    case COLUMN_BOUND:
+        return column_bound(row);
+    case COLUMN_REACHED:
+        return units_percent(buffer, row->bound.share, 0);
+    case COLUMN_SAVED:
+        return time_text(buffer, row->bound.saved_ns, unit);
     case COLUMN_PEAK:
         return units_bytes(buffer, row->peak_bytes == RUN_UNKNOWN
                                        ? NAN
@@ -115,6 +129,8 @@ bool column_is_known(enum column column, const struct rows *rows,
         return rows->has_classes;
     if (column == COLUMN_GMAC || column == COLUMN_GFLOPS)
         return rows->has_macs;
+    if (column >= COLUMN_GBS && column <= COLUMN_SAVED)
+        return rows->has_bounds;
     if (column != COLUMN_PEAK)
         return true;
     for (size_t i = 0; i < ranking->n; i++) {

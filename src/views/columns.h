@@ -10,19 +10,23 @@
 /* constant, title, columns on the screen, how many others come first where
  * the screen is narrow. The first four are always there. */
 #define VIEW_COLUMNS(X)                                                        \
-    X(COLUMN_CLASS, "class", 18, 8)                                            \
+    X(COLUMN_CLASS, "class", 18, 11)                                           \
     X(COLUMN_CALLS, "calls", 8, 3)                                             \
     X(COLUMN_TOTAL, "total", 10, 0)                                            \
     X(COLUMN_SELF, "self", 10, 1)                                              \
     X(COLUMN_SHARE, "share", 7, 2)                                             \
-    X(COLUMN_CALL, "a call", 9, 6)                                             \
-    X(COLUMN_MEDIAN, "median", 9, 9)                                           \
-    X(COLUMN_P95, "p95", 9, 7)                                                 \
-    X(COLUMN_MIN, "min", 9, 11)                                                \
-    X(COLUMN_MAX, "max", 9, 10)                                                \
+    X(COLUMN_CALL, "a call", 9, 9)                                             \
+    X(COLUMN_MEDIAN, "median", 9, 12)                                          \
+    X(COLUMN_P95, "p95", 9, 10)                                                \
+    X(COLUMN_MIN, "min", 9, 14)                                                \
+    X(COLUMN_MAX, "max", 9, 13)                                                \
     X(COLUMN_GMAC, "GMAC", 9, 4)                                               \
     X(COLUMN_GFLOPS, "GFLOP/s", 9, 5)                                          \
-    X(COLUMN_PEAK, "peak", 10, 12)
+    X(COLUMN_GBS, "GB/s", 7, 15)                                               \
+    X(COLUMN_BOUND, "bound", 9, 6)                                             \
+    X(COLUMN_REACHED, "reached", 8, 8)                                         \
+    X(COLUMN_SAVED, "saved", 9, 7)                                             \
+    X(COLUMN_PEAK, "peak", 10, 16)
 
 enum column {
 #define VIEW_COLUMN_ENUM(name, title, width, screen) name,
@@ -47,6 +51,9 @@ const char *column_text(char buffer[UNITS_MAX], enum column column,
 const char *column_gmac(char buffer[UNITS_MAX], const struct row *row);
 const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
                           const struct row *row);
+
+/* "compute"; "-" where it is not known. */
+const char *column_bound(const struct row *row);
 
 /* Whether anything is known that the column could show. */
 bool column_is_known(enum column column, const struct rows *rows,

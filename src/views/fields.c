@@ -79,6 +79,20 @@ double field_value(enum field field, const struct rows *rows,
         return row->work.write_bytes;
     case FIELD_PARAMETERS:
         return row->work.parameters;
+    case FIELD_DONE_FLOPS:
+        return row->work.done_flops;
+    case FIELD_DONE_BYTES:
+        return row->work.done_bytes;
+    case FIELD_DONE_GFLOPS:
+        return row->bound.done_gflops;
+    case FIELD_GBS:
+        return row->bound.gbs;
+    case FIELD_FLOOR:
+        return row->bound.floor_ns / 1e6;
+    case FIELD_REACHED:
+        return row->bound.share;
+    case FIELD_SAVED:
+        return row->bound.saved_ns / 1e6;
     case N_FIELDS:
         break;
     }

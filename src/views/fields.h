@@ -9,7 +9,9 @@
 
 /* calls, total and self are of an iteration, as on the screen, the all_ ones
  * of the whole run; both are the same where no iterations are marked. From
- * macs on it is work of an iteration, but for self_macs with what is below. */
+ * macs on it is work of an iteration, but for self_macs with what is below;
+ * from done_flops on, what was executed, and how far that is from the machine's
+ * peaks (run/bound.h). */
 #define VIEW_FIELDS(X)                                                         \
     X(FIELD_DEPTH, "depth")                                                    \
     X(FIELD_CALLS, "calls")                                                    \
@@ -37,7 +39,14 @@
     X(FIELD_FLOPS, "flops")                                                    \
     X(FIELD_READ_BYTES, "read_bytes")                                          \
     X(FIELD_WRITE_BYTES, "write_bytes")                                        \
-    X(FIELD_PARAMETERS, "parameters")
+    X(FIELD_PARAMETERS, "parameters")                                          \
+    X(FIELD_DONE_FLOPS, "done_flops")                                          \
+    X(FIELD_DONE_BYTES, "done_bytes")                                          \
+    X(FIELD_DONE_GFLOPS, "done_gflops")                                        \
+    X(FIELD_GBS, "gbs")                                                        \
+    X(FIELD_FLOOR, "floor_ms")                                                 \
+    X(FIELD_REACHED, "reached")                                                \
+    X(FIELD_SAVED, "saved_ms")
 
 enum field {
 #define VIEW_FIELD_ENUM(name, text) name,

@@ -57,6 +57,7 @@ static void join(struct ranked *into, const struct row *row, bool nested)
         sum->total_ns = add_known(sum->total_ns, row->total_ns);
         sum->share = add_known(sum->share, row->share);
         work_add(&sum->work, &row->work);
+        bound_add(&sum->bound, &row->bound);
     }
     sum->self_macs = add_known(sum->self_macs, row->self_macs);
     if (row->bytes > sum->bytes)

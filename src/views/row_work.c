@@ -15,6 +15,8 @@ void work_add(struct scope_work *into, const struct scope_work *from)
     into->read_bytes = add_known(into->read_bytes, from->read_bytes);
     into->write_bytes = add_known(into->write_bytes, from->write_bytes);
     into->parameters = add_known(into->parameters, from->parameters);
+    into->done_flops = add_known(into->done_flops, from->done_flops);
+    into->done_bytes = add_known(into->done_bytes, from->done_bytes);
 }
 
 /* What each row does itself. */
@@ -72,6 +74,20 @@ void rows_add_work(const struct run *run, struct rows *rows)
     set_own(run, rows);
     sum_up(rows);
     find_cover(rows);
+}
+
+enum assay_status rows_add_bounds(const struct run *run, struct rows *rows,
+                                  struct error *err)
+{
+    struct bounds bounds = {0};
+    enum assay_status st = bounds_build(run, &bounds, err);
+
+    for (size_t i = 0; !st && i < rows->n; i++)
+        rows->items[i].bound = bounds.items[rows->items[i].scope];
+    rows->has_bounds = bounds.is_known;
+    rows->peaks = bounds.peaks;
+    bounds_release(&bounds);
+    return st;
 }
 
 double row_gflops(const struct rows *rows, const struct row *row)

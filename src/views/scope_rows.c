@@ -173,7 +173,9 @@ enum assay_status rows_build(const struct run *run, struct rows *rows,
     sum_groups(rows);
     share_whole(run, rows);
     rows_add_work(run, rows);
-    st = find_overlap(rows, err);
+    st = rows_add_bounds(run, rows, err);
+    if (!st)
+        st = find_overlap(rows, err);
 done:
     mem_free(row_of_scope);
     return st;

@@ -8,7 +8,7 @@
 #define VIEWS_SCOPE_ROWS_H
 
 #include "base/str.h"
-#include "run/run.h"
+#include "run/bound.h"
 
 struct row {
     uint32_t scope;
@@ -27,7 +27,8 @@ struct row {
     /* Of one iteration, with all that is below it. done_by only where the
      * scope was never called, because it was fused into that one. */
     struct scope_work work;
-    double self_macs; /* without what is below it */
+    double self_macs;   /* without what is below it */
+    struct bound bound; /* against the machine's peaks */
 };
 
 struct rows {
@@ -39,6 +40,8 @@ struct rows {
     bool is_part; /* of a run: times are of some threads or phases only */
     bool has_classes;
     bool has_macs;
+    bool has_bounds; /* what bounds it is known for at least one row */
+    struct peaks peaks;
     double
         macs_cover; /* share of the leaves' time in those with MACs, or NaN */
 };
@@ -65,6 +68,10 @@ enum assay_status row_doer(const struct run *run, const struct row *row,
 /* The sum of what is known of both. */
 double add_known(double a, double b);
 void work_add(struct scope_work *into, const struct scope_work *from);
+
+/* Sets rows against the machine's peaks. */
+enum assay_status rows_add_bounds(const struct run *run, struct rows *rows,
+                                  struct error *err);
 
 /* Fills is_leaf, the work and what MACs cover, once the times are there. */
 void rows_add_work(const struct run *run, struct rows *rows);

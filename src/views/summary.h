@@ -17,10 +17,17 @@ struct summary {
 
 /* Of facts: what they are about is the key's first word. */
 void summary_run(const struct summary *summary);
-void summary_machine(const struct summary *summary);
 void summary_settings(const struct summary *summary);
 void summary_import(const struct summary *summary);
 void summary_threads(const struct summary *summary);
+
+/* A fact as an item of a line: "memory 62.8 GiB". */
+struct line;
+void summary_add_fact(struct line *line, const char *key, const char *value);
+
+/* Of the machine: what it is and can do, what could not be measured on it. */
+void summary_machine(const struct summary *summary, const struct rows *rows);
+void summary_missing(const struct summary *summary);
 
 /* Of a model's run: facts that begin with model, input, photos and
  * content. False where it is not known which model it was. */

@@ -46,7 +46,7 @@ static bool is_one_of_many(const char *value, const char *words)
 
 /* "Xeon", "2 cores", "memory 62.8 GiB": a value with as much of its key as a
  * reader needs. */
-static void add_fact(struct line *line, const char *key, const char *value)
+void summary_add_fact(struct line *line, const char *key, const char *value)
 {
     char words[64], number[UNITS_MAX];
     size_t n = strnlen(key, sizeof words - 1);
@@ -70,7 +70,7 @@ static void add_fact(struct line *line, const char *key, const char *value)
 }
 
 /* All facts "PREFIX.WORD", in the order they were set. Those of more words are
- * details, for --json. */
+ * details, for --json; the threads are told with the machine. */
 static void add_facts(struct line *line, const struct run *run,
                       const char *prefix)
 {
@@ -81,8 +81,8 @@ static void add_facts(struct line *line, const struct run *run,
 
         run_fact_at(run, i, &key, &value);
         if (strncmp(key, prefix, n) == 0 && key[n] == '.' && value[0] &&
-            !strchr(key + n + 1, '.'))
-            add_fact(line, key + n + 1, value);
+            !strchr(key + n + 1, '.') && strcmp(key, "settings.threads") != 0)
+            summary_add_fact(line, key + n + 1, value);
     }
 }
 
@@ -116,11 +116,6 @@ void summary_run(const struct summary *summary)
     if (version)
         line_printf(&line, "assay %s", version);
     line_end(&line);
-}
-
-void summary_machine(const struct summary *summary)
-{
-    write_facts(summary, "machine");
 }
 
 void summary_settings(const struct summary *summary)

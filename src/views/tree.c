@@ -15,7 +15,8 @@ enum {
     SHARE_COLUMNS = 7,
     CALLS_COLUMNS = 8,
     GMAC_COLUMNS = 8,
-    GFLOPS_COLUMNS = 9
+    GFLOPS_COLUMNS = 9,
+    BOUND_COLUMNS = 9
 };
 
 /* What goes where on a line. */
@@ -28,6 +29,7 @@ struct layout {
     struct time_unit unit;
     size_t name, class_name, bar; /* columns; 0: not there */
     bool has_work;                /* columns for MACs and their rate */
+    bool has_bounds;              /* a column for what bounds it */
 };
 
 static struct layout layout_of(const struct run *run, const struct rows *rows,
@@ -47,6 +49,9 @@ static struct layout layout_of(const struct run *run, const struct rows *rows,
     layout.has_work = rows->has_macs && width >= 72;
     if (layout.has_work)
         width -= GMAC_COLUMNS + GFLOPS_COLUMNS;
+    layout.has_bounds = rows->has_bounds && width >= 72;
+    if (layout.has_bounds)
+        width -= BOUND_COLUMNS;
     if (width >= 72)
         layout.bar = width >= 100 ? 16 : 10;
     if (rows->has_classes && width >= 110)
@@ -119,6 +124,8 @@ static void put_head(const struct layout *layout)
         put_right(layout, "GMAC", GMAC_COLUMNS);
         put_right(layout, "GFLOP/s", GFLOPS_COLUMNS);
     }
+    if (layout->has_bounds)
+        sink_puts(layout->sink, "  bound");
     put_style(layout, STYLE_NONE);
     sink_puts(layout->sink, "\n");
 }
@@ -183,6 +190,8 @@ static void put_row(const struct layout *layout, size_t at, uint32_t first,
     put_right(layout, text, CALLS_COLUMNS);
     if (layout->has_work)
         put_work(layout, row);
+    if (layout->has_bounds)
+        sink_printf(layout->sink, "  %s", column_bound(row));
     sink_puts(layout->sink, "\n");
 }
 

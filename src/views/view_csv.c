@@ -51,6 +51,9 @@ static enum assay_status put_item(struct sink *sink, const struct run *run,
         st = run_scope_path(run, item->row.work.done_by, &doer);
     sink_puts(sink, ",");
     put_text(sink, str_text(&doer));
+    sink_puts(sink, ",");
+    if (item->row.bound.kind != BOUND_UNKNOWN)
+        put_text(sink, bound_kind_text(item->row.bound.kind));
     sink_puts(sink, "\r\n");
     str_release(&doer);
     return st;
@@ -71,7 +74,7 @@ enum assay_status view_csv(const struct run *run,
     sink_puts(sink, "path,name,class");
     for (enum field i = 0; i < N_FIELDS; i++)
         sink_printf(sink, ",%s", field_name(i));
-    sink_puts(sink, ",done_by\r\n");
+    sink_puts(sink, ",done_by,bound\r\n");
     for (size_t i = 0; !st && i < ranking.n; i++)
         st = put_item(sink, run, &rows, &ranking.items[i]);
     st = st ? error_nomem(err, RUN_MAX_DEPTH, "the path of a scope")

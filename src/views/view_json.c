@@ -3,6 +3,7 @@
  * docs/show.md lists the members. The tree is a flat array in the order of the
  * screen: a row names its parent by index, so no reader needs to nest. */
 #include "base/json.h"
+#include "views/columns.h"
 #include "views/fields.h"
 #include "views/json_parts.h"
 #include "views/ranking.h"
@@ -262,8 +263,34 @@ static enum assay_status write_row(struct json_writer *json,
         st = put_path(run, row->work.done_by, path, err);
     json_member_string(json, "done_by",
                        row_is_fused(row) ? str_text(path) : NULL);
+    json_member_string(json, "bound",
+                       row->bound.kind == BOUND_UNKNOWN ? NULL
+                                                        : column_bound(row));
     json_object_end(json);
     return st;
+}
+
+/* What rows are held against: the facts of the machine, raised to what the run
+ * itself reached. */
+static void write_peaks(struct json_writer *json, const struct peaks *peaks)
+{
+    json_key(json, "peaks");
+    json_object_begin(json);
+    json_member_double(json, "gflops", peaks->gflops);
+    json_member_double(json, "gbs", peaks_gbs(peaks, INFINITY));
+    json_member_double(json, "launch_us", peaks->launch_ns / 1e3);
+    json_member_bool(json, "is_raised", peaks->is_raised);
+    json_key(json, "caches");
+    json_array_begin(json);
+    for (size_t i = 0; i < peaks->n_caches; i++) {
+        json_inline_object_begin(json);
+        json_member_int(json, "level", peaks->caches[i].level);
+        json_member_double(json, "bytes", peaks->caches[i].bytes);
+        json_member_double(json, "gbs", peaks->caches[i].gbs);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
 }
 
 static enum assay_status write_tree(struct json_writer *json,
@@ -275,6 +302,7 @@ static enum assay_status write_tree(struct json_writer *json,
 
     json_member_bool(json, "threads_add_up", rows->adds_up);
     json_member_double(json, "macs_cover", rows->macs_cover);
+    write_peaks(json, &rows->peaks);
     json_key(json, "tree");
     json_array_begin(json);
     for (size_t i = 0; !st && i < rows->n; i++)

@@ -12,7 +12,7 @@ static enum assay_status write_head(const struct summary *summary,
 
     if (!summary_model(summary))
         summary_run(summary);
-    summary_machine(summary);
+    summary_machine(summary, rows);
     summary_settings(summary);
     summary_import(summary);
     summary_input(summary);
@@ -65,6 +65,7 @@ enum assay_status view_summary(const struct run *run,
     summary_content(&summary);
     summary_counters(&summary);
     summary_health(&summary);
+    summary_missing(&summary);
     summary_wrote(&summary);
     summary_next(&summary);
     st = sink_status(sink, err);

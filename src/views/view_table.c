@@ -128,6 +128,10 @@ static enum assay_status put_caption(const struct table *table,
     line_sentence(&line, str_text(&text));
     if (table->has[COLUMN_CALL])
         line_item(&line, "a call: its mean");
+    if (table->has[COLUMN_SAVED])
+        line_item(&line, "saved: at the bound");
+    if (table->has[COLUMN_REACHED])
+        line_item(&line, "reached: of the bound");
     if (table->rows->adds_up)
         line_sentence(&line, "threads add up: shares may exceed 100 %");
     line_end(&line);

@@ -135,3 +135,43 @@ struct run *made_model(uint32_t n_iterations)
     CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
     return run;
 }
+
+static void set_done(struct run *run, uint32_t scope, double flops,
+                     double bytes)
+{
+    const struct scope_work *known = run_work(run, scope);
+    struct scope_work work = known ? *known : scope_work_unknown();
+
+    work.done_flops = flops;
+    work.done_bytes = bytes;
+    CHECK_STATUS(run_work_set(run, scope, &work, &err), ASSAY_OK, &err);
+}
+
+struct run *made_bound_model(void)
+{
+    static const char *const facts[][2] = {
+        {"machine.cpu", "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz"},
+        {"machine.simd", "AVX-512"},
+        {"machine.memory_bytes", "8589934592"},
+        {"machine.library", "oneDNN 2.6.3"},
+        {"settings.threads", "2"},
+        {"machine.peak_gflops", "250"},
+        {"machine.read_gbs", "20"},
+        {"machine.write_gbs", "10"},
+        {"machine.copy_gbs", "15"},
+        {"machine.launch_us", "3"},
+        {"machine.caches", "L3 260 MiB"},
+        {"machine.missing", "energy (no RAPL sensor: bare metal has one)"}};
+    struct run *run = made_model(10);
+
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        CHECK_STATUS(run_fact_set(run, facts[i][0], facts[i][1], &err),
+                     ASSAY_OK, &err);
+    set_done(run, TRANSFORM, 0, 60e6);
+    set_done(run, CONV1, 8e9, 100e6);
+    set_done(run, RELU, 1e6, 34e6);
+    set_done(run, LAYER_0, 1.85e9, 20e6);
+    set_done(run, FC6, 0.5e9, 150e6);
+    set_done(run, NMS, 0, 1e6);
+    return run;
+}

@@ -431,3 +431,102 @@ TEST(a_rate_is_shown_where_all_of_its_time_is)
     CHECK_NEAR(rate_on_main(run_on(false)), 200, 1e-9);
     CHECK(isnan(rate_on_main(run_on(true))));
 }
+
+/* ---- against the machine ---------------------------------------------------
+ */
+
+static void check_bound(view_function *view, int width, const char *golden)
+{
+    struct run *run = made_bound_model();
+    struct view_options options = options_for(width);
+    struct str text = view_text(view, run, &options);
+
+    check_golden(golden, &text);
+    CHECK(widest_line(str_text(&text)) <= (size_t)width);
+    str_release(&text);
+    run_free(run);
+}
+
+TEST(the_summary_says_what_bounds_each_module_and_what_is_missing)
+{
+    check_bound(view_summary, 100, "bound-summary-100.txt");
+}
+
+TEST(a_table_with_room_shows_what_would_be_saved_at_the_bound)
+{
+    check_bound(view_table, 150, "bound-table-150.txt");
+}
+
+TEST(json_has_the_bound_of_every_row_and_the_peaks)
+{
+    static const char *const parts[] = {
+        "\"peaks\": {\n    \"gflops\": 250,\n    \"gbs\": 20,\n"
+        "    \"launch_us\": 3,\n    \"is_raised\": false,",
+        "\"done_flops\": 1850000000, \"done_bytes\": 20000000, "
+        "\"done_gflops\": 125, \"gbs\": 1.3513513513513513, "
+        "\"floor_ms\": 7.4, \"reached\": 0.5, \"saved_ms\": 7.4, "
+        "\"done_by\": null, \"bound\": \"compute\"",
+        "\"saved_ms\": null, \"done_by\": \"model.backbone.body.conv1\", "
+        "\"bound\": null",
+        NULL};
+    struct view_options options = options_for(100);
+
+    check_parts(view_json, made_bound_model(), &options, parts);
+}
+
+TEST(csv_has_the_bound_at_the_end)
+{
+    static const char *const parts[] = {",7.5,0.75,2.5,,memory\r\n", NULL};
+    struct view_options options = options_for(100);
+
+    check_parts(view_csv, made_bound_model(), &options, parts);
+}
+
+TEST(classes_have_their_bounds_added_up)
+{
+    /* Both convolutions: 54.8 ms, 39.4 at the bound. */
+    static const char *const parts[] = {"compute    72 %     15.4", NULL};
+    struct view_options options = options_for(200);
+
+    options.group = GROUP_CLASS;
+    check_parts(view_table, made_bound_model(), &options, parts);
+}
+
+TEST(a_peak_that_the_run_exceeded_is_told_as_raised)
+{
+    struct run *run = made_bound_model();
+    static const char *const parts[] = {
+        "peak 200 GFLOP/s, 20.0 GB/s (measured, raised by this run)", NULL};
+    struct view_options options = options_for(160);
+
+    CHECK_INT(run_fact_set(run, "machine.peak_gflops", "150", NULL), 0);
+    check_parts(view_summary, run, &options, parts);
+}
+
+TEST(a_model_s_run_without_peaks_says_how_to_get_them)
+{
+    static const char *const parts[] = {"peak - (assay machine measures it)",
+                                        NULL};
+    struct view_options options = options_for(160);
+
+    check_parts(view_summary, made_model(10), &options, parts);
+}
+
+TEST(processors_are_called_by_the_part_of_their_name_that_tells)
+{
+    static const char *const names[][2] = {
+        {"Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz", "Xeon Gold 6338 2 cores"},
+        {"AMD EPYC 7763 64-Core Processor", "EPYC 7763 2 cores"},
+        {"Intel(R) Xeon(R) Processor", "Xeon 2 cores"},
+        {"Apple M1", "Apple M1 2 cores"},
+        {"Intel(R) CPU", "Intel(R) CPU 2 cores"},
+        {"Half (open", "Half 2 cores"}};
+    struct view_options options = options_for(160);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *parts[] = {names[i][1], NULL};
+
+        check_parts(view_summary, with_fact("machine.cpu", names[i][0]),
+                    &options, parts);
+    }
+}

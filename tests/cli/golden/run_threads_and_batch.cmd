@@ -3,8 +3,9 @@ XDG_CACHE_HOME=$PWD
 export XDG_CACHE_HOME
 for threads in 7 1; do
     assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --min-size 64 --iters 1 --warmup 0 --tune 0.01 --threads $threads \
-        --batch 2 --iters 3 -o run$threads.assay | grep '^settings\|^runs' |
-        sed 's/   recorded.*//'
+        --batch 2 --iters 3 -o run$threads.assay |
+        sed -n 's/   recorded.*//; s/^machine.* \([0-9]* thread[s]*\).*/\1/p
+            /^settings\|^runs/p'
 done
 # The same is found, whatever the number of threads.
 assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --min-size 64 --iters 1 --warmup 0 --tune 0.01 --threads 7 | grep ^content >7
