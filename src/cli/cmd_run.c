@@ -27,6 +27,7 @@ struct settings {
     int64_t classes, min_size, max_size;
     int norm;
     int64_t images, warm_up, batch, threads;
+    double precision_goal, time_limit;
     bool is_plain;
     int detail;
     double tuning_seconds;
@@ -42,6 +43,8 @@ static const struct settings defaults = {
     .max_size = 1333,
     .warm_up = 1,
     .batch = 1,
+    .precision_goal = 0.02,
+    .time_limit = 30,
     .detail = ENGINE_OPS,
     .tuning_seconds = 2,
     .score = NAN,
@@ -108,8 +111,25 @@ static const struct option options[] = {
      .min = 1,
      .max = 1e9,
      .help = "images to measure in all, going round the photographs",
-     .shown_default = "each photograph once, at least 5",
+     .shown_default = "each photograph once, at least 5, then until "
+                      "--precision-goal or --time-limit",
      FIELD(images)},
+    {.name = "precision-goal",
+     .kind = OPTION_PERCENT,
+     .value = "N%",
+     .max = 1,
+     .help = "without --iters: go on until the median is known to this, half "
+             "its 95 % interval; 0%: do not",
+     .shown_default = "2%",
+     FIELD(precision_goal)},
+    {.name = "time-limit",
+     .kind = OPTION_NUMBER,
+     .value = "SECONDS",
+     .max = 1e6,
+     .help = "of measuring for that; each photograph is measured once in any "
+             "case",
+     .shown_default = "30",
+     FIELD(time_limit)},
     {.name = "warmup",
      .kind = OPTION_INTEGER,
      .value = "N",
@@ -239,6 +259,8 @@ static struct detect_options job_of(const struct settings *settings,
         .detail = (enum engine_detail)settings->detail,
         .tuning_seconds = settings->tuning_seconds,
         .n_images = (uint64_t)settings->images,
+        .precision_goal = settings->images ? 0 : settings->precision_goal,
+        .time_limit = settings->time_limit,
         .n_warm_up = (uint64_t)settings->warm_up,
         .run_path = settings->output,
         .drawn_dir = settings->drawn_dir,
@@ -386,8 +408,9 @@ static enum assay_status profile(const struct settings *settings,
 {
     struct term term = term_of(stderr);
     struct sink screen = sink_to_file(stderr, "standard error");
-    struct progress progress = progress_start(
-        &screen, &term, clock_real(), "running", "images", job->n_images);
+    struct progress progress =
+        progress_start(&screen, &term, clock_real(), "running", "images",
+                       job->precision_goal > 0 ? 0 : job->n_images);
     struct detect_report report = {0};
     struct str explained = {0};
     struct sink explain = sink_to_str(&explained);

@@ -9,6 +9,7 @@
 #include "store/store.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -304,6 +305,53 @@ static enum assay_status state_content(struct run *run,
     return st;
 }
 
+/* Why there are as many iterations as there are; nothing where the user said
+ * how many. */
+static enum assay_status
+state_pacing(struct run *run, const struct pacing *pacing, struct error *err)
+{
+    double reached = pacing_precision(pacing);
+    enum assay_status st;
+
+    if (pacing->goal <= 0)
+        return ASSAY_OK;
+    st = run_fact_printf(run, err, "runs.precision_goal", "%g", pacing->goal);
+    if (st)
+        return st;
+    if (pacing->end == PACING_PRECISE)
+        return run_fact_printf(run, err, "runs.stopped",
+                               "when the 95 %% interval of the median fell "
+                               "below %g %%",
+                               pacing->goal * 100);
+    if (isnan(reached))
+        return run_fact_printf(run, err, "runs.stopped",
+                               "by the time limit, with too few iterations for "
+                               "an interval of the median");
+    return run_fact_printf(run, err, "runs.stopped",
+                           "by the time limit, with the 95 %% interval of the "
+                           "median at %.1f %%",
+                           reached * 100);
+}
+
+static enum assay_status state_cost(struct run *run, const struct bare *bare,
+                                    struct error *err)
+{
+    struct bare_cost cost;
+    enum assay_status st;
+
+    if (!bare_cost(bare, &cost))
+        return ASSAY_OK;
+    st = run_fact_printf(run, err, "recording.cost_share", "%.5f", cost.share);
+    if (!st)
+        st = run_fact_printf(run, err, "recording.cost_low", "%.5f", cost.low);
+    if (!st)
+        st =
+            run_fact_printf(run, err, "recording.cost_high", "%.5f", cost.high);
+    if (!st)
+        st = run_fact_printf(run, err, "recording.pairs", "%zu", bare->n);
+    return st;
+}
+
 enum assay_status annotate_run(const struct annotation *annotation,
                                struct error *err)
 {
@@ -336,6 +384,12 @@ enum assay_status annotate_run(const struct annotation *annotation,
         st = state_spread(places.run, annotation, err);
     if (!st)
         st = state_content(places.run, annotation->findings, err);
+    if (!st)
+        st = observer_hand_over(annotation->observer, places.run, err);
+    if (!st)
+        st = state_pacing(places.run, annotation->pacing, err);
+    if (!st)
+        st = state_cost(places.run, annotation->bare, err);
     if (!st)
         st = store_save(places.run, annotation->options->run_path, err);
     mem_free(places.scopes);

@@ -5,8 +5,11 @@
 #ifndef DETECT_ANNOTATE_H
 #define DETECT_ANNOTATE_H
 
+#include "detect/bare.h"
 #include "detect/frame.h"
 #include "detect/intake.h"
+#include "detect/observer.h"
+#include "detect/pacing.h"
 #include "detect/photo_times.h"
 #include "detect/process_memory.h"
 
@@ -21,6 +24,9 @@ struct annotation {
     struct photo_times *times;
     struct process_memory process;
     size_t picture_bytes; /* decoded photographs of one iteration, the most */
+    const struct observer *observer;
+    const struct bare *bare;
+    const struct pacing *pacing;
 };
 
 /* Reads the recording and writes options.run_path. */

@@ -1,107 +1,18 @@
 /* detect/detect.c - see detect.h. */
 #include "detect/detect.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "detect/annotate.h"
-#include "detect/warm_up.h"
+#include "detect/job.h"
 #include "record/record.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a run of photographs holds while it lasts. */
-struct job {
-    const struct detect_options *options;
-    struct clock clock;
-    struct str recording; /* the run file before it is annotated */
-    struct intake intake;
-    struct warm_up warm_up;
-    uint64_t n_frames;   /* to be measured */
-    uint64_t n_measured; /* images up to now */
-    struct session session;
-    size_t next; /* photograph of the next frame */
-    struct findings findings;
-    size_t picture_bytes; /* of one frame, the most */
-    struct process_memory process;
-    struct photo_times times; /* empty where frames are of several images */
-    struct machine machine;
-    bool has_machine;
-};
-
 void detect_report_release(struct detect_report *report)
 {
     str_release(&report->first_drawn);
-}
-
-static enum assay_status run_stages(struct job *job, struct frame *frame,
-                                    bool is_measured, struct error *err)
-{
-    enum assay_status st = frame_decode(frame, err);
-
-    if (frame_bytes(frame) > job->picture_bytes)
-        job->picture_bytes = frame_bytes(frame);
-    if (!st)
-        st = frame_preprocess(frame, job->session.pool, err);
-    if (!st)
-        st = frame_model(frame, &job->session, is_measured, err);
-    if (!st)
-        st = frame_postprocess(frame, &job->session, job->options,
-                               &job->findings, err);
-    return st;
-}
-
-static enum assay_status run_frame(struct job *job, bool is_measured,
-                                   struct error *err)
-{
-    struct frame frame = {.n = (size_t)job->options->build.n_images};
-    size_t first = job->next;
-    int64_t began_ns, duration_ns;
-    enum assay_status st;
-
-    for (size_t i = 0; i < frame.n; i++) {
-        frame.paths[i] = job->intake.paths[job->next];
-        job->next = (job->next + 1) % job->intake.n;
-    }
-    assay_iteration_begin();
-    began_ns = clock_now(&job->clock);
-    st = run_stages(job, &frame, is_measured, err);
-    frame_release(&frame);
-    duration_ns = clock_now(&job->clock) - began_ns;
-    assay_iteration_end();
-    if (is_measured && job->times.n)
-        photo_times_add(&job->times, first, duration_ns, job->findings.last);
-    return st;
-}
-
-static bool is_stopped(const struct job *job)
-{
-    return job->options->stop && *job->options->stop;
-}
-
-static enum assay_status run_frames(struct job *job, struct error *err)
-{
-    const struct detect_options *options = job->options;
-    uint64_t batch = (uint64_t)options->build.n_images;
-    enum assay_status st = ASSAY_OK;
-
-    if (batch == 1)
-        st = photo_times_init(&job->times, job->intake.n, job->n_frames, err);
-    for (uint64_t i = 0; !st && !is_stopped(job) && i < job->warm_up.n; i++) {
-        job->next = warm_up_photo(&job->warm_up, i);
-        st = run_frame(job, false, err);
-    }
-    job->next = 0;
-    str_clear(&job->findings.first_drawn);
-    job->findings = (struct findings){.first_drawn = job->findings.first_drawn};
-    for (uint64_t i = 0; !st && !is_stopped(job) && i < job->n_frames; i++) {
-        st = run_frame(job, true, err);
-        job->n_measured += batch;
-        if (options->progress)
-            progress_update(options->progress, (i + 1) * batch);
-    }
-    return st;
 }
 
 /* What the backend has to say about a node, under the name of its module. */
@@ -149,9 +60,11 @@ static enum assay_status record_frames(struct job *job, struct error *err)
     if (st)
         return st;
     assay_thread("main");
-    st = session_open(options, &job->session, err);
+    st = observer_open(&job->observer, &job->intake, err);
     if (!st)
-        st = run_frames(job, err);
+        st = session_open(options, &job->session, err);
+    if (!st)
+        st = job_measure(job, err);
     if (!st)
         job->process = process_memory_read(
             options->weights, pool_usage(job->session.pool).held_bytes);
@@ -191,9 +104,14 @@ static enum assay_status plan_frames(struct job *job, struct error *err)
     const struct detect_options *options = job->options;
     uint64_t batch = (uint64_t)options->build.n_images;
 
-    job->n_frames = (options->n_images + batch - 1) / batch;
+    job->pacing = (struct pacing){
+        .least = (options->n_images + batch - 1) / batch,
+        .round = (job->intake.n + batch - 1) / batch,
+        .goal = options->precision_goal,
+        .limit_ns = (int64_t)(options->time_limit * 1e9),
+    };
     return warm_up_plan(&job->warm_up, &job->intake, (size_t)batch,
-                        job->n_frames, options->n_warm_up, err);
+                        job->pacing.least, options->n_warm_up, err);
 }
 
 static void fill_report(const struct job *job, struct detect_report *report)
@@ -246,7 +164,10 @@ enum assay_status detect_run(const struct detect_options *options,
                                  .intake = &job.intake,
                                  .times = &job.times,
                                  .process = job.process,
-                                 .picture_bytes = job.picture_bytes},
+                                 .picture_bytes = job.picture_bytes,
+                                 .observer = &job.observer,
+                                 .bare = &job.bare,
+                                 .pacing = &job.pacing},
             err);
     if (!st)
         explain(&job);
@@ -254,6 +175,8 @@ enum assay_status detect_run(const struct detect_options *options,
         unlink(job.recording.text);
     fill_report(&job, report);
     session_close(&job.session);
+    observer_close(&job.observer);
+    pacing_release(&job.pacing);
     photo_times_release(&job.times);
     warm_up_release(&job.warm_up);
     intake_release(&job.intake);

@@ -31,7 +31,12 @@ struct detect_options {
     /* Where the run's machine is looked at; no backend: nowhere. */
     struct machine_options machine;
 
-    uint64_t n_images;  /* to be measured in all, cycling */
+    uint64_t n_images;     /* to be measured in all, cycling; with a goal the
+                              least */
+    double precision_goal; /* half the 95 % interval of the median, relative
+                              to it; 0: no goal */
+    double time_limit;     /* seconds of measuring towards the goal, and for
+                              iterations that tell what recording costs */
     uint64_t n_warm_up; /* iterations before that, at least; 0: none at all */
     const char *run_path;
     const char *drawn_dir; /* where drawn photographs go; NULL: the present */

@@ -144,10 +144,7 @@ static enum assay_status draw(const struct frame *frame, size_t image,
 static void note_counts(const struct session *session, size_t image,
                         int64_t detections, struct findings *findings)
 {
-    const struct tensor *kept =
-        session->proposals == GRAPH_NONE
-            ? NULL
-            : engine_kept(session->engine, session->proposals);
+    const struct tensor *kept = session_kept(session, SESSION_PROPOSALS);
     bool is_first = findings->n_images++ == 0;
 
     findings->detections += detections;

@@ -67,16 +67,39 @@ static enum assay_status load_weights(const struct detect_options *options,
     return st;
 }
 
-/* The value that tells how many proposals each image had. */
-static uint32_t find_proposals(const struct graph *graph)
+/* Where the numbers of proposals are, and that they are to be kept. */
+static enum assay_status keep_proposals(struct session *session,
+                                        struct error *err)
 {
+    const struct graph *graph = session->graph;
+    enum assay_status st = ASSAY_OK;
+
+    for (int i = 0; i < N_SESSION_KEPT; i++)
+        session->kept[i] = GRAPH_NONE;
     for (size_t i = 0; i < graph_node_count(graph); i++) {
         const struct node *node = graph_node(graph, i);
 
-        if (node->op == &op_rpn_nms)
-            return node->outputs[RPN_NMS_KEPT];
+        if (node->op != &op_rpn_nms)
+            continue;
+        session->kept[SESSION_PROPOSALS] = node->outputs[RPN_NMS_KEPT];
+        session->kept[SESSION_PROPOSALS_OF_LEVEL] =
+            node->outputs[RPN_NMS_LEVELS];
+        session->kept[SESSION_CANDIDATES_OF_LEVEL] =
+            node->inputs[RPN_NMS_COUNTS];
     }
-    return GRAPH_NONE;
+    for (int i = 0; !st && i < N_SESSION_KEPT; i++) {
+        if (session->kept[i] != GRAPH_NONE)
+            st = engine_keep(session->engine, session->kept[i], err);
+    }
+    return st;
+}
+
+const struct tensor *session_kept(const struct session *session,
+                                  enum session_kept kept)
+{
+    uint32_t value = session->kept[kept];
+
+    return value == GRAPH_NONE ? NULL : engine_kept(session->engine, value);
 }
 
 static enum assay_status open_engine(const struct detect_options *options,
@@ -94,10 +117,7 @@ static enum assay_status open_engine(const struct detect_options *options,
 
     st = engine_new(session->graph, session->pool, &engine, &session->engine,
                     err);
-    session->proposals = find_proposals(session->graph);
-    if (!st && session->proposals != GRAPH_NONE)
-        st = engine_keep(session->engine, session->proposals, err);
-    return st;
+    return st ? st : keep_proposals(session, err);
 }
 
 static enum assay_status make_tables(struct session *session, struct error *err)

@@ -6,6 +6,14 @@
 
 #include "detect/detect.h"
 
+/* Values beside the outputs that tell what an image was like. */
+enum session_kept {
+    SESSION_PROPOSALS,           /* int64 [images] */
+    SESSION_PROPOSALS_OF_LEVEL,  /* int64 [images, levels] */
+    SESSION_CANDIDATES_OF_LEVEL, /* the same before any was suppressed */
+    N_SESSION_KEPT
+};
+
 struct session {
     struct pool *pool;
     struct graph *graph;
@@ -15,7 +23,7 @@ struct session {
     struct cost *work; /* summed over the measured runs, one a node */
     uint64_t n_measured;
     uint64_t parameters, parameter_bytes;
-    uint32_t proposals; /* the value that counts them; GRAPH_NONE */
+    uint32_t kept[N_SESSION_KEPT]; /* values; GRAPH_NONE: it has none */
 };
 
 /* What a detection model gives, in the order of models.h. */
@@ -30,6 +38,10 @@ enum session_output {
 enum assay_status session_open(const struct detect_options *options,
                                struct session *session, struct error *err);
 void session_close(struct session *session); /* accepts {0} */
+
+/* Of the last run; NULL where the model has none. */
+const struct tensor *session_kept(const struct session *session,
+                                  enum session_kept kept);
 
 /* What is held beside the values of a run. */
 struct session_memory {

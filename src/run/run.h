@@ -375,6 +375,10 @@ enum assay_status run_series_put(struct run *run, uint32_t id,
  * that it comes out of was thinned. */
 enum assay_status run_series_restore(struct run *run, uint32_t id,
                                      uint32_t stride, struct error *err);
+/* A series of another run, from iteration `first` to `last`. */
+enum assay_status run_series_copy(struct run *to, const struct series *from,
+                                  uint64_t first, uint64_t last,
+                                  struct error *err);
 size_t run_series_count(const struct run *run);
 const struct series *run_series(const struct run *run, uint32_t id);
 /* By name; NULL where there is none. */

@@ -128,10 +128,6 @@ enum assay_status ledger_merge(struct run *into, const struct run *from,
 enum assay_status counters_merge(struct run *into, const struct run *from,
                                  int64_t shift_ns, struct error *err);
 
-/* Copies the labels and the points from `first` to `last`. */
-enum assay_status series_copy(struct run *to, const struct series *from,
-                              uint64_t first, uint64_t last, struct error *err);
-
 void samples_sort(const struct run *run, struct sample *samples, size_t n);
 
 #endif

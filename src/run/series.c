@@ -154,8 +154,9 @@ const char *series_label(const struct series *series,
 
 /* ---- parts of runs, and runs joined ------------------------------------ */
 
-enum assay_status series_copy(struct run *to, const struct series *from,
-                              uint64_t first, uint64_t last, struct error *err)
+enum assay_status run_series_copy(struct run *to, const struct series *from,
+                                  uint64_t first, uint64_t last,
+                                  struct error *err)
 {
     enum assay_status st;
     uint32_t id;

@@ -73,8 +73,8 @@ static enum assay_status copy_observed(struct run *to, const struct run *from,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < from->n_series; i++)
-        st = series_copy(to, &from->series[i], filter->first_iteration,
-                         filter->last_iteration, err);
+        st = run_series_copy(to, &from->series[i], filter->first_iteration,
+                             filter->last_iteration, err);
     for (size_t i = 0; !st && i < from->n_ledger; i++)
         st = run_ledger_add(to, &from->ledger[i], err);
     return st;

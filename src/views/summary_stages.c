@@ -50,11 +50,29 @@ void summary_stages(const struct summary *summary, const struct rows *rows)
     str_release(&text);
 }
 
+/* "recording cost +0.2 %"; where the pairs of iterations that tell it disagree
+ * about its sign, that it is less than what can be told. */
+static void add_cost(const struct run *run, struct line *line)
+{
+    double cost = run_fact_number(run, "recording.cost_share");
+    double low = run_fact_number(run, "recording.cost_low");
+    double high = run_fact_number(run, "recording.cost_high");
+    char share[UNITS_MAX], from[UNITS_MAX], to[UNITS_MAX];
+
+    if (isnan(cost))
+        return;
+    units_percent(share, cost, 1);
+    if (low <= 0 && high >= 0)
+        line_printf(line, "recording cost %s, within noise [%s, %s]", share,
+                    units_percent(from, low, 1), units_percent(to, high, 1));
+    else
+        line_printf(line, "recording cost %s", share);
+}
+
 void summary_balance(const struct summary *summary, const struct rows *rows)
 {
     struct line line =
         line_begin(summary->sink, &summary->options->term, "balance");
-    double cost = run_fact_number(summary->run, "recording.cost_share");
     char ops[UNITS_MAX], gaps[UNITS_MAX], rest[UNITS_MAX], all[UNITS_MAX];
     struct balance balance;
     struct str text = {0};
@@ -67,8 +85,7 @@ void summary_balance(const struct summary *summary, const struct rows *rows)
         units_ms(ops, balance.ops_ns), units_ms(gaps, balance.gaps_ns),
         units_ms(rest, balance.residual_ns), units_ms(all, balance.model_ns));
     put_sentence(summary, &line, &text, st);
-    if (!isnan(cost))
-        line_printf(&line, "recording cost %s", units_percent(all, cost, 1));
+    add_cost(summary->run, &line);
     line_end(&line);
     str_release(&text);
 }

@@ -3,6 +3,7 @@
 #include "views/line.h"
 #include "views/summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -14,19 +15,33 @@ static struct line begin(const struct summary *summary, const char *label)
     return line_begin(summary->sink, &summary->options->term, label);
 }
 
+/* "warm-up 3, measured 24; stopped when the 95 % interval ..." */
+static enum assay_status runs_text(const struct run *run, struct str *text)
+{
+    const char *stopped = run_fact(run, "runs.stopped");
+    enum assay_status st =
+        str_printf(text, "warm-up %" PRIu64 ", measured %" PRIu64,
+                   run_health_of(run)->warm_up, run_iteration_count(run));
+
+    return st || !stopped ? st : str_printf(text, "; stopped %s", stopped);
+}
+
 void summary_runs(const struct summary *summary)
 {
-    uint64_t warm_up = run_health_of(summary->run)->warm_up;
     struct line line = begin(summary, "runs");
+    struct str text = {0};
     char time[UNITS_MAX];
     double duration = (double)run_duration_ns(summary->run);
 
-    if (run_has_iterations(summary->run))
-        line_printf(&line, "warm-up %" PRIu64 ", measured %" PRIu64, warm_up,
-                    run_iteration_count(summary->run));
+    if (run_has_iterations(summary->run)) {
+        if (runs_text(summary->run, &text))
+            summary->sink->failed_errno = ENOMEM;
+        line_sentence(&line, str_text(&text));
+    }
     if (duration > 0)
         line_printf(&line, "recorded for %s", units_time(time, duration));
     line_end(&line);
+    str_release(&text);
 }
 
 static double iteration_ns(const struct run *run, size_t i)

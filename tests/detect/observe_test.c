@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { side = 64 };
@@ -100,4 +100,94 @@ TEST(every_byte_at_the_peak_has_an_owner)
         check_live(run);
         run_free(run);
     }
+}
+
+/* ---- content and steadiness -------------------------------------------- */
+
+static double value_at(const struct run *run, const char *name, size_t i)
+{
+    const struct series *series = run_series_find(run, name);
+
+    if (!series)
+        fail_msg("no series %s", name);
+    CHECK(i < series->n_points);
+    CHECK_INT(series->points[i].iteration, i);
+    return series->points[i].value;
+}
+
+static double sum_of_levels(const struct run *run, const char *prefix)
+{
+    double sum = 0;
+    char name[64];
+
+    for (int level = 0; level < 5; level++) {
+        snprintf(name, sizeof name, "%s.%d", prefix, level);
+        sum += value_at(run, name, 1);
+    }
+    return sum;
+}
+
+TEST(every_iteration_says_what_was_in_its_photograph_and_how_the_machine_was)
+{
+    struct detect_options options = small_job(true);
+    const struct series *photo;
+    struct run *run;
+
+    options.n_images = 3;
+    run = record(&options);
+    photo = run_series_find(run, "input.photo");
+    CHECK(photo != NULL);
+    CHECK_INT(photo->n_points, 3);
+    CHECK_STR(series_label(photo, &photo->points[2]), "coffee.jpg");
+    CHECK(value_at(run, "content.height", 0) == side);
+    CHECK(value_at(run, "content.width", 0) >= side);
+    CHECK(value_at(run, "content.proposals", 1) ==
+          sum_of_levels(run, "content.proposals"));
+    CHECK(value_at(run, "content.proposals", 1) <= 1000);
+    CHECK(value_at(run, "content.proposals", 1) > 0);
+    CHECK(sum_of_levels(run, "content.proposals_before") >=
+          value_at(run, "content.proposals", 1));
+    CHECK(value_at(run, "content.detections", 1) <= 100);
+    CHECK(value_at(run, "steady.page_faults", 2) >= 0);
+    CHECK(value_at(run, "steady.cpu", 2) > 0);
+    CHECK(run_fact(run, "runs.stopped") == NULL);
+    run_free(run);
+}
+
+/* A limit that is spent at once leaves what has to be measured in any case. */
+TEST(a_goal_within_no_time_measures_the_least_and_says_why_it_stopped)
+{
+    struct detect_options options = small_job(true);
+    struct run *run;
+
+    options.n_images = 2;
+    options.precision_goal = 0.02;
+    options.time_limit = 1e-9;
+    run = record(&options);
+    CHECK_INT(run_iteration_count(run), 2);
+    CHECK_HAS(run_fact(run, "runs.stopped"), "by the time limit");
+    CHECK(run_fact_number(run, "runs.precision_goal") == 0.02);
+    CHECK(run_fact(run, "recording.cost_share") == NULL);
+    run_free(run);
+}
+
+/* Bare iterations are in the cost and nowhere else. */
+TEST(bare_iterations_tell_what_recording_costs_and_are_not_in_the_run)
+{
+    struct detect_options options = small_job(true);
+    struct run *run;
+
+    options.n_images = 8;
+    options.time_limit = 1e6;
+    run = record(&options);
+    CHECK_INT(run_iteration_count(run), 8);
+    CHECK(run_fact_number(run, "recording.pairs") == 3);
+    CHECK(run_fact_number(run, "recording.cost_low") <=
+          run_fact_number(run, "recording.cost_share"));
+    CHECK(run_fact_number(run, "recording.cost_share") <=
+          run_fact_number(run, "recording.cost_high"));
+    CHECK_INT(run_health_of(run)->lost_spans, 0);
+    CHECK_INT(run_health_of(run)->unbalanced_ends, 0);
+    check_ledger(run);
+    run_free(run);
 }

@@ -54,7 +54,7 @@ static void check_parts(view_function *view, struct run *run, bool all,
 TEST(the_screen_says_what_the_peak_consisted_of)
 {
     static const char *const parts[] = {
-        "memory   peak 612 MiB at backbone.fpn.layer_blocks.0:   weights 159, "
+        "memory   peak 612 MiB at backbone.fpn.layer_blocks.0: weights 159, "
         "activations 350, scratch 96, fragmentation 7.0 MiB   process 712 MiB",
         NULL};
 

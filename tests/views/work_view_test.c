@@ -68,8 +68,8 @@ static struct run *with_fact(const char *key, const char *value)
 TEST(weights_that_stay_in_their_file_are_told_beside_the_peak)
 {
     static const char *const parts[] = {
-        "at backbone.fpn.layer_blocks.0   weights 159, activations 357, "
-        "scratch 96 MiB   and 160 MiB mapped from the weights' file",
+        "at backbone.fpn.layer_blocks.0: weights 159, activations 357, "
+        "scratch 96 MiB, and 160 MiB mapped from the weights' file",
         NULL};
     struct view_options options = options_for(200);
 
