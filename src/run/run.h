@@ -297,6 +297,37 @@ struct verdict {
 enum assay_status run_verdict(const struct run *run, struct verdict *out,
                               struct error *err);
 
+/* What set an iteration apart from the others, as far as the series tell. */
+#define RUN_OUTLIER_CAUSES(X)                                                  \
+    X(OUTLIER_UNKNOWN, "no cause was seen")                                    \
+    X(OUTLIER_CONTENT, "its photograph")                                       \
+    X(OUTLIER_DISK, "reading from disk")                                       \
+    X(OUTLIER_LOAD, "other work on the machine")                               \
+    X(OUTLIER_PAGES, "pages touched for the first time")                       \
+    X(OUTLIER_FREQUENCY, "a lower frequency")                                  \
+    X(OUTLIER_MIGRATION, "moved to another processor")
+
+enum outlier_cause {
+#define RUN_OUTLIER_ENUM(name, text) name,
+    RUN_OUTLIER_CAUSES(RUN_OUTLIER_ENUM)
+#undef RUN_OUTLIER_ENUM
+        N_OUTLIER_CAUSES
+};
+
+const char *outlier_cause_text(enum outlier_cause cause);
+
+/* An iteration that took much longer than the median. */
+struct outlier {
+    uint32_t iteration;
+    int64_t duration_ns;
+    enum outlier_cause cause;
+};
+
+/* The slow outliers of the verdict, in order; for mem_free(). None below 10
+ * iterations. */
+enum assay_status run_outliers(const struct run *run, struct outlier **out,
+                               size_t *n, struct error *err);
+
 /* ---- counters and facts ----------------------------------------------- */
 
 struct counter_point {
@@ -383,6 +414,9 @@ size_t run_series_count(const struct run *run);
 const struct series *run_series(const struct run *run, uint32_t id);
 /* By name; NULL where there is none. */
 const struct series *run_series_find(const struct run *run, const char *name);
+/* Its value in an iteration; false where that is not remembered. */
+bool series_value(const struct series *series, uint32_t iteration,
+                  double *value);
 /* The label of a point, or NULL where its series has none. */
 const char *series_label(const struct series *series,
                          const struct series_point *point);

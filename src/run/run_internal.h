@@ -128,6 +128,12 @@ enum assay_status ledger_merge(struct run *into, const struct run *from,
 enum assay_status counters_merge(struct run *into, const struct run *from,
                                  int64_t shift_ns, struct error *err);
 
+/* In verdict.c: the median of n values and their scaled MAD; scratch has room
+ * for as many. Farther than NOISE_OUTLIER_MADS of it is no noise any more. */
+enum { NOISE_TOO_FEW = 10, NOISE_OUTLIER_MADS = 5 };
+void noise_of(const double *values, double *scratch, size_t n, double *median,
+              double *mad);
+
 void samples_sort(const struct run *run, struct sample *samples, size_t n);
 
 #endif

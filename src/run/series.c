@@ -146,6 +146,25 @@ const struct series *run_series(const struct run *run, uint32_t id)
     return &run->series[id];
 }
 
+bool series_value(const struct series *series, uint32_t iteration,
+                  double *value)
+{
+    size_t low = 0, high = series->n_points;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (series->points[middle].iteration < iteration)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == series->n_points || series->points[low].iteration != iteration)
+        return false;
+    *value = series->points[low].value;
+    return true;
+}
+
 const char *series_label(const struct series *series,
                          const struct series_point *point)
 {

@@ -6,11 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { too_few = 10 };
+#include <string.h>
 
 static const double scaled_mad = 1.4826;   /* MAD of a normal is sd / 1.48 */
-static const double outlier_mads = 5;      /* beyond: not noise any more */
 static const double outlier_share = 0.03;  /* from here on they matter */
 static const double drift_at_least = 0.02; /* smaller is not worth a word */
 static const double drift_z = 3.3;         /* p below 0.001 */
@@ -43,6 +41,16 @@ static double rank_z(const double *a, const double *b, size_t m)
     return (u - md * md / 2) / sqrt(md * md * (2 * md + 1) / 12);
 }
 
+void noise_of(const double *values, double *scratch, size_t n, double *median,
+              double *mad)
+{
+    *median = median_of(scratch, values, n);
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = fabs(values[i] - *median);
+    qsort(scratch, n, sizeof *scratch, compare_doubles);
+    *mad = stats_quantile(scratch, n, 0.5) * scaled_mad;
+}
+
 static void measure_noise(struct verdict *out, const double *values,
                           double *scratch, size_t n)
 {
@@ -50,13 +58,10 @@ static void measure_noise(struct verdict *out, const double *values,
 
     stats_median_interval(scratch, n, 0.95, &low, &high);
     out->median_width = median > 0 ? (high - low) / median : 0;
-    for (size_t i = 0; i < n; i++)
-        scratch[i] = fabs(values[i] - median);
-    qsort(scratch, n, sizeof *scratch, compare_doubles);
-    mad = stats_quantile(scratch, n, 0.5) * scaled_mad;
+    noise_of(values, scratch, n, &median, &mad);
     out->noise = median > 0 ? mad / median : 0;
     for (size_t i = 0; i < n; i++)
-        out->n_outliers += mad > 0 && scratch[i] > outlier_mads * mad;
+        out->n_outliers += mad > 0 && scratch[i] > NOISE_OUTLIER_MADS * mad;
 }
 
 static void measure_drift(struct verdict *out, const double *values,
@@ -97,7 +102,7 @@ static void judge(struct verdict *out, const double *values, double *scratch,
         out->steadiness = STEADY_OUTLIERS;
         snprintf(out->text, sizeof out->text,
                  "%zu of %zu iterations are outliers, up to %.1f times the "
-                 "median (other work on the machine?)",
+                 "median",
                  out->n_outliers, n, times_median(values, scratch, n));
     } else if (out->median_width > wide_interval) {
         out->steadiness = STEADY_NOISY;
@@ -113,6 +118,31 @@ static void judge(struct verdict *out, const double *values, double *scratch,
     }
 }
 
+/* Adds the cause that most of the slow ones have: " (other work on the
+ * machine: 3)". */
+static enum assay_status name_causes(const struct run *run, struct verdict *out,
+                                     struct error *err)
+{
+    size_t counts[N_OUTLIER_CAUSES] = {0}, n, at = strlen(out->text);
+    int most = OUTLIER_UNKNOWN;
+    struct outlier *outliers;
+    enum assay_status st = run_outliers(run, &outliers, &n, err);
+
+    if (st)
+        return st;
+    for (size_t i = 0; i < n; i++)
+        counts[outliers[i].cause]++;
+    mem_free(outliers);
+    for (int i = 0; i < N_OUTLIER_CAUSES; i++) {
+        if (counts[i] > counts[most])
+            most = i;
+    }
+    if (counts[most])
+        snprintf(out->text + at, sizeof out->text - at, " (%s: %zu)",
+                 outlier_cause_text((enum outlier_cause)most), counts[most]);
+    return ASSAY_OK;
+}
+
 static enum assay_status
 judge_iterations(const struct run *run, struct verdict *out, struct error *err)
 {
@@ -125,14 +155,15 @@ judge_iterations(const struct run *run, struct verdict *out, struct error *err)
         values[i] = (double)run->iterations[i].duration_ns;
     judge(out, values, values + n, n);
     mem_free(values);
-    return ASSAY_OK;
+    return out->steadiness == STEADY_OUTLIERS ? name_causes(run, out, err)
+                                              : ASSAY_OK;
 }
 
 enum assay_status run_verdict(const struct run *run, struct verdict *out,
                               struct error *err)
 {
     *out = (struct verdict){.n = run->n_iterations_kept};
-    if (out->n >= too_few)
+    if (out->n >= NOISE_TOO_FEW)
         return judge_iterations(run, out, err);
     out->steadiness = STEADY_TOO_FEW;
     if (!run_has_iterations(run))
@@ -141,6 +172,6 @@ enum assay_status run_verdict(const struct run *run, struct verdict *out,
     else
         snprintf(out->text, sizeof out->text,
                  "too few iterations to judge (%zu; %d or more are wanted)",
-                 out->n, too_few);
+                 out->n, NOISE_TOO_FEW);
     return ASSAY_OK;
 }

@@ -34,7 +34,8 @@ void summary_missing(const struct summary *summary);
 bool summary_model(const struct summary *summary);
 void summary_input(const struct summary *summary);
 void summary_photos(const struct summary *summary);
-void summary_content(const struct summary *summary);
+enum assay_status summary_content(const struct summary *summary,
+                                  struct error *err);
 
 /* Of its stages, by their rows. */
 void summary_stages(const struct summary *summary, const struct rows *rows);

@@ -103,21 +103,3 @@ void summary_photos(const struct summary *summary)
         line_sentence(&line, spread);
     line_end(&line);
 }
-
-void summary_content(const struct summary *summary)
-{
-    static const struct {
-        const char *key, *words;
-    } items[] = {{"content.proposals", "proposals"},
-                 {"content.detections", "detections"},
-                 {"content.slowest", "slowest photo"}};
-    struct line line = begin(summary, "content");
-
-    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
-        const char *value = run_fact(summary->run, items[i].key);
-
-        if (value)
-            line_printf(&line, "%s %s", items[i].words, value);
-    }
-    line_end(&line);
-}

@@ -81,6 +81,9 @@ static enum assay_status write_latency(struct json_writer *json,
     json_object_begin(json);
     json_member_int(json, "warm_up", (int64_t)run_health_of(run)->warm_up);
     json_member_int(json, "measured", (int64_t)run_iteration_count(run));
+    json_member_string(json, "stopped", run_fact(run, "runs.stopped"));
+    json_member_double(json, "precision_goal",
+                       run_fact_number(run, "runs.precision_goal"));
     json_object_end(json);
     if (run_has_iterations(run))
         st = run_scope_stats(run, RUN_ROOT, RUN_ANY, &stats, err);
@@ -140,8 +143,9 @@ static enum assay_status write_steadiness(struct json_writer *json,
     json_member_int(json, "outliers", (int64_t)verdict.n_outliers);
     json_member_double(json, "median_width", verdict.median_width);
     json_member_double(json, "noise", verdict.noise);
+    st = json_outliers(json, run, err);
     json_object_end(json);
-    return ASSAY_OK;
+    return st;
 }
 
 static void write_health(struct json_writer *json, const struct run *run)
@@ -216,6 +220,10 @@ static void write_balance(struct json_writer *json, const struct run *run,
     json_member_double(json, "model_ms", balance.model_ns / 1e6);
     json_member_double(json, "recording_cost_share",
                        run_fact_number(run, "recording.cost_share"));
+    json_member_double(json, "recording_cost_low",
+                       run_fact_number(run, "recording.cost_low"));
+    json_member_double(json, "recording_cost_high",
+                       run_fact_number(run, "recording.cost_high"));
     json_object_end(json);
 }
 
@@ -333,10 +341,13 @@ enum assay_status view_json(const struct run *run,
     st = write_steadiness(&json, run, err);
     if (!st)
         st = json_memory(&json, run, err);
+    if (!st)
+        st = json_content(&json, run, err);
     if (st)
         goto done;
     write_health(&json, run);
     write_counters(&json, run);
+    json_series(&json, run);
     st = write_tree(&json, run, &rows, err);
     if (st)
         goto done;

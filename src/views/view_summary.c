@@ -62,7 +62,9 @@ enum assay_status view_summary(const struct run *run,
     if (st)
         goto done;
     sink_puts(sink, "\n");
-    summary_content(&summary);
+    st = summary_content(&summary, err);
+    if (st)
+        goto done;
     summary_counters(&summary);
     summary_health(&summary);
     summary_missing(&summary);
