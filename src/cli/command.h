@@ -69,6 +69,8 @@ extern const struct command cmd_compare;
 extern const struct command cmd_import;
 extern const struct command cmd_weights;
 extern const struct command cmd_machine;
+extern const struct command cmd_verify;
+extern const struct command cmd_ops;
 extern const struct command cmd_help;
 extern const struct command cmd_version;
 extern const struct command cmd_completion;

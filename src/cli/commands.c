@@ -11,6 +11,8 @@ const struct command *const commands[] = {
     &cmd_run,
     &cmd_weights,
     &cmd_machine,
+    &cmd_verify,
+    &cmd_ops,
     &cmd_show,
     &cmd_trace,
     &cmd_plot,

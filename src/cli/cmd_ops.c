@@ -1,0 +1,146 @@
+/* cli/cmd_ops.c - assay ops: which ops of ONNX models can be run. */
+#include "cli/command.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cli/result.h"
+#include "formats/onnx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    bool json;
+};
+
+#define FIELD(field) OPTION_FIELD(struct settings, field)
+
+static const struct option options[] = {
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .help = "print the list as JSON",
+     FIELD(json)},
+    {.kind = OPTION_END},
+};
+
+struct op_list {
+    struct onnx_op_support *items;
+    size_t n, capacity;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct onnx_op_support *x = a, *y = b;
+    int order = strcmp(x->op_type, y->op_type);
+
+    return order ? order : x->first - y->first;
+}
+
+/* Opsets that follow each other become one range. */
+static void join_ranges(struct op_list *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct onnx_op_support *next = &list->items[i];
+        struct onnx_op_support *last = n ? &list->items[n - 1] : NULL;
+
+        if (last && strcmp(last->op_type, next->op_type) == 0 &&
+            last->last + 1 == next->first)
+            last->last = next->last;
+        else
+            list->items[n++] = *next;
+    }
+    list->n = n;
+}
+
+static enum assay_status collect(struct op_list *list, struct error *err)
+{
+    struct onnx_op_support op;
+
+    while (onnx_op_support(list->n, &op)) {
+        struct onnx_op_support *moved = vec_reserve(
+            list->items, &list->capacity, list->n + 1, sizeof *list->items);
+
+        if (!moved)
+            return error_nomem(err, sizeof *moved, "the list of ops");
+        list->items = moved;
+        list->items[list->n++] = op;
+    }
+    qsort(list->items, list->n, sizeof *list->items, by_name);
+    join_ranges(list);
+    return ASSAY_OK;
+}
+
+static size_t count_types(const struct op_list *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        n += !i || strcmp(list->items[i].op_type, list->items[i - 1].op_type);
+    return n;
+}
+
+static void show_table(const struct op_list *list, struct sink *sink)
+{
+    sink_printf(sink, "%zu ops of ONNX, with the opsets they are known of\n\n",
+                count_types(list));
+    for (size_t i = 0; i < list->n; i++)
+        sink_printf(sink, "%-28s %d-%d\n", list->items[i].op_type,
+                    list->items[i].first, list->items[i].last);
+}
+
+static void show_json(const struct op_list *list, struct sink *sink)
+{
+    struct json_writer json = json_writer(sink, 2);
+
+    json_array_begin(&json);
+    for (size_t i = 0; i < list->n; i++) {
+        json_inline_object_begin(&json);
+        json_member_string(&json, "op", list->items[i].op_type);
+        json_member_int(&json, "first_opset", list->items[i].first);
+        json_member_int(&json, "last_opset", list->items[i].last);
+        json_object_end(&json);
+    }
+    json_array_end(&json);
+    sink_puts(sink, "\n");
+}
+
+static enum assay_status run_ops(const struct arguments *arguments,
+                                 struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+    struct op_list list = {0};
+    struct result result;
+    enum assay_status st = collect(&list, err);
+
+    if (!st)
+        st = result_open(NULL, &result, err);
+    if (!st) {
+        if (settings->json)
+            show_json(&list, result.sink);
+        else
+            show_table(&list, result.sink);
+        st = result_close(&result, sink_status(result.sink, err), err);
+    }
+    mem_free(list.items);
+    return st;
+}
+
+const struct command cmd_ops = {
+    .name = "ops",
+    .section = "Models",
+    .purpose = "list the ops that ONNX models may use",
+    .usage = (const char *const[]){"ops [--json]", NULL},
+    .description =
+        (const char *const[]){
+            "A model that uses others is refused, with all of them named. "
+            "Functions that a model brings along are run as what they are made "
+            "of.",
+            NULL,
+        },
+    .options = options,
+    .settings_bytes = sizeof(struct settings),
+    .run = run_ops,
+};

@@ -1,0 +1,298 @@
+/* cli/cmd_verify.c - assay verify: does the engine compute what a model's
+ * vectors say? */
+#include "cli/command.h"
+
+#include "backend/backend.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/result.h"
+#include "cli/shapes.h"
+#include "verify/verify.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct settings {
+    const char *data;
+    double rtol, atol;
+    struct words shapes;
+    int64_t threads;
+    bool plain, allow_outside, json;
+};
+
+static const struct settings defaults = {.rtol = 1e-3, .atol = 1e-3};
+
+#define FIELD(field) OPTION_FIELD(struct settings, field)
+
+static const struct option options[] = {
+    {.name = "data",
+     .kind = OPTION_FILE,
+     .value = "DIR",
+     .help = "a folder with input_0.pb and output_0.pb, or with folders "
+             "test_data_set_0 and so on",
+     .shown_default = "the model's folder",
+     FIELD(data)},
+    {.name = "rtol",
+     .kind = OPTION_NUMBER,
+     .value = "X",
+     .max = 1,
+     .help = "how far a value may be off, as a share of the wanted one",
+     .shown_default = "0.001",
+     FIELD(rtol)},
+    {.name = "atol",
+     .kind = OPTION_NUMBER,
+     .value = "X",
+     .max = 1e9,
+     .help = "and how far on top of that",
+     .shown_default = "0.001",
+     FIELD(atol)},
+    {.name = "shape",
+     .kind = OPTION_LIST,
+     .value = "NAME=SIZES",
+     .help = "sizes for an input that leaves them open: images=1x3x640x640",
+     FIELD(shapes)},
+    {.name = "plain",
+     .kind = OPTION_FLAG,
+     .help = "a kernel a node, nothing fused",
+     FIELD(plain)},
+    {.name = "threads",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 1,
+     .max = 1024,
+     .help = "threads to compute with",
+     .shown_default = "all processors",
+     FIELD(threads)},
+    {.name = "allow-outside",
+     .kind = OPTION_FLAG,
+     .help = "read external data that lies outside of the model's folder",
+     FIELD(allow_outside)},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .help = "print the result as JSON",
+     FIELD(json)},
+    {.kind = OPTION_END},
+};
+
+/* ---- showing ------------------------------------------------------------ */
+
+static void show_difference(const struct verify_output *output,
+                            struct sink *sink)
+{
+    char text[64];
+
+    if (output->dtype != output->wanted_dtype ||
+        !shape_equal(&output->shape, &output->wanted_shape))
+        sink_printf(sink, "  wanted %s %s\n", dtype_name(output->wanted_dtype),
+                    shape_text(&output->wanted_shape, text, sizeof text));
+    else
+        sink_printf(sink,
+                    "  %zu of its elements differ, the first at %zu: %.7g "
+                    "instead of %.7g\n",
+                    output->n_different, output->at, output->got,
+                    output->wanted);
+}
+
+static void show_table(const struct verify_report *report, const char *model,
+                       const struct settings *settings, struct sink *sink)
+{
+    char shape[64];
+
+    sink_printf(sink, "model    %s   %zu node%s   %" PRIu64 " parameters\n",
+                model, report->n_nodes, report->n_nodes == 1 ? "" : "s",
+                report->parameters);
+    sink_printf(sink,
+                "wanted   |got - wanted| <= %g + %g * |wanted|, in %zu set%s\n"
+                "\n%-16s %-26s %-9s %-16s %s\n",
+                settings->atol, settings->rtol, report->n_sets,
+                report->n_sets == 1 ? "" : "s", "set", "output", "type",
+                "shape", "largest");
+    for (size_t i = 0; i < report->n_outputs; i++) {
+        const struct verify_output *output = &report->outputs[i];
+
+        sink_printf(sink, "%-16s %-26s %-9s %-16s %-9.2g %s\n", output->set,
+                    output->name, dtype_name(output->dtype),
+                    shape_text(&output->shape, shape, sizeof shape),
+                    output->largest, output->is_match ? "ok" : "DIFFERS");
+        if (!output->is_match)
+            show_difference(output, sink);
+    }
+    if (report->n_failed)
+        sink_printf(sink, "\nresult   %zu of %zu outputs differ\n",
+                    report->n_failed, report->n_outputs);
+    else
+        sink_printf(sink, "\nresult   all %zu outputs match\n",
+                    report->n_outputs);
+}
+
+static void write_output(struct json_writer *json,
+                         const struct verify_output *output)
+{
+    char shape[64];
+
+    json_inline_object_begin(json);
+    json_member_string(json, "set", output->set);
+    json_member_string(json, "output", output->name);
+    json_member_string(json, "type", dtype_name(output->dtype));
+    json_member_string(json, "shape",
+                       shape_text(&output->shape, shape, sizeof shape));
+    json_member_string(json, "wanted_type", dtype_name(output->wanted_dtype));
+    json_member_string(json, "wanted_shape",
+                       shape_text(&output->wanted_shape, shape, sizeof shape));
+    json_member_bool(json, "matches", output->is_match);
+    json_member_int(json, "n_different", (int64_t)output->n_different);
+    json_member_double(json, "largest_difference", output->largest);
+    json_object_end(json);
+}
+
+static void show_json(const struct verify_report *report, const char *model,
+                      const struct settings *settings, struct sink *sink)
+{
+    struct json_writer json = json_writer(sink, 2);
+
+    json_object_begin(&json);
+    json_member_string(&json, "model", model);
+    json_member_int(&json, "nodes", (int64_t)report->n_nodes);
+    json_member_int(&json, "parameters", (int64_t)report->parameters);
+    json_member_double(&json, "rtol", settings->rtol);
+    json_member_double(&json, "atol", settings->atol);
+    json_member_int(&json, "sets", (int64_t)report->n_sets);
+    json_member_int(&json, "failed", (int64_t)report->n_failed);
+    json_key(&json, "outputs");
+    json_array_begin(&json);
+    for (size_t i = 0; i < report->n_outputs; i++)
+        write_output(&json, &report->outputs[i]);
+    json_array_end(&json);
+    json_object_end(&json);
+    sink_puts(sink, "\n");
+}
+
+static enum assay_status show(const struct verify_report *report,
+                              const char *model,
+                              const struct settings *settings,
+                              struct error *err)
+{
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    if (st)
+        return st;
+    if (settings->json)
+        show_json(report, model, settings, result.sink);
+    else
+        show_table(report, model, settings, result.sink);
+    st = result_close(&result, sink_status(result.sink, err), err);
+    if (!st && report->n_failed)
+        st = error_set(err, ASSAY_CHECK_FAILED,
+                       "%s: %zu of %zu outputs differ from the vectors", model,
+                       report->n_failed, report->n_outputs);
+    return st;
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static enum assay_status verify(const char *model, const char *data,
+                                const struct settings *settings,
+                                const struct shape_list *shapes,
+                                struct error *err)
+{
+    struct sink problems = sink_to_file(stderr, "standard error");
+    struct verify_options verify = {
+        .onnx = {.shapes = shapes->items,
+                 .n_shapes = shapes->n,
+                 .may_read_outside = settings->allow_outside,
+                 .problems = &problems},
+        .backend = backend_best(),
+        .n_threads = settings->threads ? (int)settings->threads
+                                       : (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .is_plain = settings->plain,
+        .rtol = settings->rtol,
+        .atol = settings->atol,
+    };
+    struct verify_report report = {0};
+    enum assay_status st = verify_model(model, data, &verify, &report, err);
+
+    if (!st)
+        st = show(&report, model, settings, err);
+    verify_report_release(&report);
+    return st;
+}
+
+/* The model of a folder is its model.onnx; the vectors of a model lie in its
+ * folder. */
+static enum assay_status find_paths(const char *operand, struct str *model,
+                                    struct str *folder, struct error *err)
+{
+    const char *slash = strrchr(operand, '/');
+    struct stat info;
+    enum assay_status st;
+
+    if (stat(operand, &info) == 0 && S_ISDIR(info.st_mode)) {
+        st = str_printf(model, "%s/model.onnx", operand);
+        if (!st)
+            st = str_append(folder, operand);
+    } else {
+        st = str_append(model, operand);
+        if (!st)
+            st = slash
+                     ? str_append_n(folder, operand, (size_t)(slash - operand))
+                     : str_append(folder, ".");
+    }
+    return st ? error_nomem(err, strlen(operand), "a file name") : ASSAY_OK;
+}
+
+static enum assay_status run_verify(const struct arguments *arguments,
+                                    struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+    struct str model = {0}, folder = {0};
+    struct shape_list shapes = {0};
+    enum assay_status st =
+        find_paths(arguments->operands.items[0], &model, &folder, err);
+
+    if (!st)
+        st = shapes_read(&settings->shapes, &shapes, err);
+    if (!st)
+        st = verify(model.text,
+                    settings->data ? settings->data : str_text(&folder),
+                    settings, &shapes, err);
+    shapes_release(&shapes);
+    str_release(&model);
+    str_release(&folder);
+    return st;
+}
+
+const struct command cmd_verify = {
+    .name = "verify",
+    .section = "Models",
+    .purpose = "check that an ONNX model computes what its vectors say",
+    .usage = (const char *const[]){"verify [options] DIR",
+                                   "verify [options] MODEL [--data DIR]", NULL},
+    .operands = {.min = 1,
+                 .max = 1,
+                 .missing = "a model or its folder",
+                 .endings = (const char *const[]){".onnx", NULL}},
+    .description =
+        (const char *const[]){
+            "Runs the model on the inputs of each set of vectors and compares "
+            "every output with the one that is kept beside them. DIR holds "
+            "model.onnx and test_data_set_0, test_data_set_1 and so on, as the "
+            "ONNX project keeps its tests.",
+            NULL,
+        },
+    .options = options,
+    .examples =
+        (const struct example[]){
+            {"verify mnist/", "mnist/model.onnx on mnist/test_data_set_*"},
+            {"verify yolo.onnx --data vectors/ --rtol 1e-4",
+             "a model with its vectors elsewhere"},
+            {NULL, NULL},
+        },
+    .exit_codes = "1 where a value differs, 3 where the model or its vectors "
+                  "cannot be used",
+    .settings_bytes = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run_verify,
+};
