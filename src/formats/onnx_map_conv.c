@@ -2,7 +2,6 @@
  * norms. */
 #include "formats/onnx_ops.h"
 #include "formats/onnx_window.h"
-#include "ops/batch_norm.h"
 #include "ops/conv2d.h"
 #include "ops/conv_nd.h"
 #include "ops/conv_transpose2d.h"
@@ -150,27 +149,7 @@ static void import_conv_transpose(struct onnx_call *call)
     }
 }
 
-/* ---- batch norm --------------------------------------------------------- */
-
-/* The statistics are kept with a model, not trained. */
-static void import_batch_norm(struct onnx_call *call)
-{
-    struct batch_norm_attrs attrs = {.eps = onnx_float(call, "epsilon", 1e-5f)};
-    bool is_training = call->opset < 7 ? !onnx_int(call, "is_test", 0)
-                                       : onnx_int(call, "training_mode", 0);
-
-    if (is_training && call->n_outputs > 1)
-        onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "it is in training mode; export the model for inference");
-    if (!onnx_int(call, "spatial", 1))
-        onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "statistics for each element (spatial=0) are not supported");
-    onnx_emit_outputs(call, &op_batch_norm, &attrs, call->inputs,
-                      BATCH_NORM_INPUTS, 1);
-}
-
 const struct onnx_op onnx_conv_ops[] = {
-    {"BatchNormalization", 1, 17, 5, 5, import_batch_norm},
     {"Conv", 1, 17, 2, 3, import_conv},
     {"ConvTranspose", 1, 17, 2, 3, import_conv_transpose},
     {0},

@@ -2,9 +2,11 @@
 #include "formats/onnx_ops.h"
 #include "ops/binary_math.h"
 #include "ops/cast.h"
+#include "ops/clip.h"
 #include "ops/ops.h"
 #include "ops/unary_math.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- one input ---------------------------------------------------------- */
@@ -178,6 +180,48 @@ static void import_prelu(struct onnx_call *call)
     onnx_emit_inputs(call, &op_prelu, NULL, inputs, 2);
 }
 
+/* ---- bounds ------------------------------------------------------------- */
+
+/* A bound that is known, where the whole is of float32. */
+static bool known_bound(struct onnx_call *call, uint32_t value, float *bound)
+{
+    const struct tensor *known = onnx_constant(call, value);
+
+    if (value == GRAPH_NONE)
+        return true;
+    if (!known || known->dtype != DTYPE_F32 || tensor_elements(known) != 1)
+        return false;
+    *bound = *tensor_f32(known);
+    return true;
+}
+
+/* As the op that backends know, or as a maximum and a minimum. */
+static void import_clip(struct onnx_call *call)
+{
+    struct clip_attrs attrs = {.low = onnx_float(call, "min", -INFINITY),
+                               .high = onnx_float(call, "max", INFINITY)};
+    uint32_t x = onnx_input(call, 0);
+    uint32_t low = onnx_input(call, 1), high = onnx_input(call, 2);
+    uint32_t inputs[] = {x, low};
+
+    if (known_bound(call, low, &attrs.low) &&
+        known_bound(call, high, &attrs.high) &&
+        (call->opset < 11 || low != GRAPH_NONE || high != GRAPH_NONE)) {
+        onnx_emit_inputs(call, &op_clip, &attrs, &x, 1);
+        return;
+    }
+    if (low == GRAPH_NONE && high == GRAPH_NONE) {
+        call->outputs[0] = x;
+        return;
+    }
+    if (low != GRAPH_NONE && high != GRAPH_NONE)
+        inputs[0] = onnx_step(call, &op_max, NULL, inputs, 2);
+    if (high != GRAPH_NONE)
+        inputs[1] = high;
+    onnx_emit_inputs(call, high == GRAPH_NONE ? &op_max : &op_min, NULL, inputs,
+                     2);
+}
+
 const struct onnx_op onnx_elementwise_ops[] = {
     {"Abs", 1, 17, 1, 1, import_named},
     {"Acos", 7, 17, 1, 1, import_named},
@@ -193,6 +237,7 @@ const struct onnx_op onnx_elementwise_ops[] = {
     {"CastLike", 15, 17, 2, 2, import_cast_like},
     {"Ceil", 1, 17, 1, 1, import_named},
     {"Celu", 12, 17, 1, 1, import_parameters},
+    {"Clip", 1, 17, 1, 3, import_clip},
     {"Cos", 7, 17, 1, 1, import_named},
     {"Cosh", 9, 17, 1, 1, import_named},
     {"Div", 1, 17, 2, 2, import_pair},

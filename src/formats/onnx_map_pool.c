@@ -97,6 +97,14 @@ static void import_lp_pool(struct onnx_call *call)
         onnx_emit(call, &op_lp_pool_nd, &attrs);
 }
 
+static void import_max_unpool(struct onnx_call *call)
+{
+    struct pool_nd_attrs attrs = {0};
+
+    if (read_window(call, &attrs.window))
+        onnx_emit(call, &op_max_unpool, &attrs);
+}
+
 /* ---- over all there is -------------------------------------------------- */
 
 /* The axes behind the first two, as a constant; GRAPH_NONE and a failure where
@@ -157,5 +165,6 @@ const struct onnx_op onnx_pool_ops[] = {
     {"GlobalMaxPool", 1, 17, 1, 1, import_global_max_pool},
     {"LpPool", 1, 17, 1, 1, import_lp_pool},
     {"MaxPool", 1, 17, 1, 1, import_max_pool},
+    {"MaxUnpool", 9, 17, 2, 3, import_max_unpool},
     {0},
 };

@@ -6,13 +6,15 @@
 
 #include "formats/onnx_import.h"
 
-/* onnx_map_control.c, ... */
+/* Each from onnx_map_NAME.c. */
 extern const struct onnx_op onnx_control_ops[];
 extern const struct onnx_op onnx_conv_ops[];
 extern const struct onnx_op onnx_elementwise_ops[];
+extern const struct onnx_op onnx_norm_ops[];
 extern const struct onnx_op onnx_pool_ops[];
-extern const struct onnx_op onnx_product_ops[]; /* onnx_map_products.c */
+extern const struct onnx_op onnx_product_ops[];
+extern const struct onnx_op onnx_quantized_ops[];
 extern const struct onnx_op onnx_reduce_ops[];
-extern const struct onnx_op onnx_shape_ops[]; /* onnx_map_shapes.c */
+extern const struct onnx_op onnx_shape_ops[];
 
 #endif

@@ -27,6 +27,7 @@
     X(op_avg_pool2d)                                                           \
     X(op_avg_pool_nd)                                                          \
     X(op_batch_norm)                                                           \
+    X(op_batch_norm_training)                                                  \
     X(op_bit_shift)                                                            \
     X(op_box_detections)                                                       \
     X(op_cast)                                                                 \
@@ -37,16 +38,19 @@
     X(op_concat)                                                               \
     X(op_constant_of_shape)                                                    \
     X(op_conv2d)                                                               \
+    X(op_conv_integer)                                                         \
     X(op_conv_nd)                                                              \
     X(op_conv_transpose2d)                                                     \
     X(op_conv_transpose_nd)                                                    \
     X(op_cos)                                                                  \
     X(op_cosh)                                                                 \
     X(op_cum_sum)                                                              \
+    X(op_dequantize_linear)                                                    \
     X(op_det)                                                                  \
     X(op_detection_transform)                                                  \
     X(op_div)                                                                  \
     X(op_dropout)                                                              \
+    X(op_dynamic_quantize_linear)                                              \
     X(op_einsum)                                                               \
     X(op_elu)                                                                  \
     X(op_equal)                                                                \
@@ -69,27 +73,33 @@
     X(op_hardmax)                                                              \
     X(op_identity)                                                             \
     X(op_if)                                                                   \
+    X(op_instance_norm)                                                        \
     X(op_is_inf)                                                               \
     X(op_is_nan)                                                               \
+    X(op_layer_norm)                                                           \
     X(op_leaky_relu)                                                           \
     X(op_less)                                                                 \
     X(op_less_or_equal)                                                        \
     X(op_linear)                                                               \
+    X(op_local_response_norm)                                                  \
     X(op_log)                                                                  \
     X(op_log_softmax)                                                          \
     X(op_loop)                                                                 \
     X(op_lp_pool_nd)                                                           \
     X(op_mask_select)                                                          \
     X(op_matmul)                                                               \
+    X(op_matmul_integer)                                                       \
     X(op_max)                                                                  \
     X(op_max_pool2d)                                                           \
     X(op_max_pool_nd)                                                          \
+    X(op_max_unpool)                                                           \
     X(op_mean)                                                                 \
     X(op_min)                                                                  \
     X(op_mish)                                                                 \
     X(op_mod)                                                                  \
     X(op_mul)                                                                  \
     X(op_neg)                                                                  \
+    X(op_negative_log_likelihood_loss)                                         \
     X(op_non_zero)                                                             \
     X(op_not)                                                                  \
     X(op_one_hot)                                                              \
@@ -98,6 +108,9 @@
     X(op_paste_masks)                                                          \
     X(op_pow)                                                                  \
     X(op_prelu)                                                                \
+    X(op_qlinear_conv)                                                         \
+    X(op_qlinear_matmul)                                                       \
+    X(op_quantize_linear)                                                      \
     X(op_range)                                                                \
     X(op_reciprocal)                                                           \
     X(op_reduce_l1)                                                            \
@@ -132,6 +145,7 @@
     X(op_size)                                                                 \
     X(op_slice)                                                                \
     X(op_softmax)                                                              \
+    X(op_softmax_cross_entropy_loss)                                           \
     X(op_softplus)                                                             \
     X(op_softsign)                                                             \
     X(op_split)                                                                \

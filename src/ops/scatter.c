@@ -52,7 +52,9 @@ static enum assay_status infer(const struct node *node,
 
     (void)node;
     rule_set(&outputs[0], inputs[SCATTER_X]->dtype, &inputs[SCATTER_X]->shape);
-    return st ? st : rule_dtype(inputs, SCATTER_UPDATES, inputs[SCATTER_X]->dtype, err);
+    return st ? st
+              : rule_dtype(inputs, SCATTER_UPDATES, inputs[SCATTER_X]->dtype,
+                           err);
 }
 
 static enum assay_status check_elements(const struct tensor *const *inputs,
