@@ -4,6 +4,7 @@
 #include "ops/ops.h"
 #include "ops/reduce.h"
 #include "ops/softmax.h"
+#include "ops/top_k.h"
 
 static void import_reduce(struct onnx_call *call)
 {
@@ -49,6 +50,19 @@ static void import_softmax(struct onnx_call *call)
     onnx_emit(call, op_find(call->node->op_type), &attrs);
 }
 
+/* Before opset 10 the number was an attribute. */
+static void import_top_k(struct onnx_call *call)
+{
+    struct top_k_attrs attrs = {.axis = onnx_int(call, "axis", -1),
+                                .is_smallest = !onnx_int(call, "largest", 1)};
+    uint32_t inputs[] = {onnx_input(call, 0), onnx_input(call, 1)};
+    int64_t k = onnx_int(call, "k", 0);
+
+    if (call->opset < 10)
+        inputs[1] = onnx_new_i64s(call, &k, 1);
+    onnx_emit_inputs(call, &op_top_k, &attrs, inputs, 2);
+}
+
 const struct onnx_op onnx_reduce_ops[] = {
     {"ArgMax", 1, 17, 1, 1, import_arg},
     {"ArgMin", 1, 17, 1, 1, import_arg},
@@ -66,5 +80,6 @@ const struct onnx_op onnx_reduce_ops[] = {
     {"ReduceSum", 1, 17, 1, 2, import_reduce},
     {"ReduceSumSquare", 1, 17, 1, 2, import_reduce},
     {"Softmax", 1, 17, 1, 1, import_softmax},
+    {"TopK", 1, 17, 1, 2, import_top_k},
     {0},
 };

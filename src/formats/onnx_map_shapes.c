@@ -9,6 +9,7 @@
 #include "ops/gather.h"
 #include "ops/ops.h"
 #include "ops/pad.h"
+#include "ops/rearrange.h"
 #include "ops/select_ops.h"
 #include "ops/shape_views.h"
 #include "ops/slice.h"
@@ -193,6 +194,15 @@ static void import_select(struct onnx_call *call)
     onnx_emit(call, op_find(call->node->op_type), &attrs);
 }
 
+static void import_reverse_sequence(struct onnx_call *call)
+{
+    struct reverse_sequence_attrs attrs = {
+        .batch_axis = onnx_int(call, "batch_axis", 1),
+        .time_axis = onnx_int(call, "time_axis", 0)};
+
+    onnx_emit(call, &op_reverse_sequence, &attrs);
+}
+
 /* ---- made from little --------------------------------------------------- */
 
 static void import_constant(struct onnx_call *call)
@@ -281,6 +291,7 @@ const struct onnx_op onnx_shape_ops[] = {
     {"Pad", 1, 17, 1, 3, import_pad},
     {"Range", 11, 17, 3, 3, import_named},
     {"Reshape", 1, 17, 1, 2, import_reshape},
+    {"ReverseSequence", 10, 17, 2, 2, import_reverse_sequence},
     {"Scatter", 9, 10, 3, 3, import_scatter_elements},
     {"ScatterElements", 11, 17, 3, 3, import_scatter_elements},
     {"ScatterND", 11, 17, 3, 3, import_scatter_nd},
@@ -292,6 +303,7 @@ const struct onnx_op onnx_shape_ops[] = {
     {"Tile", 6, 17, 2, 2, import_named},
     {"Transpose", 1, 17, 1, 1, import_transpose},
     {"Trilu", 14, 17, 1, 2, import_trilu},
+    {"Unique", 11, 17, 1, 1, import_select},
     {"Unsqueeze", 1, 17, 1, 2, import_squeeze},
     {0},
 };

@@ -16,5 +16,6 @@ extern const struct onnx_op onnx_product_ops[];
 extern const struct onnx_op onnx_quantized_ops[];
 extern const struct onnx_op onnx_reduce_ops[];
 extern const struct onnx_op onnx_shape_ops[];
+extern const struct onnx_op onnx_vision_ops[];
 
 #endif

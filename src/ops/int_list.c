@@ -42,6 +42,16 @@ enum assay_status int_read(const struct tensor *tensor, int64_t fallback,
     return ASSAY_OK;
 }
 
+int64_t int_at(const struct tensor *tensor, size_t i)
+{
+    const char *data = tensor_data(tensor);
+    int64_t value;
+
+    convert_elements(tensor->dtype, data + i * dtype_bytes(tensor->dtype),
+                     DTYPE_I64, &value, 1);
+    return value;
+}
+
 enum assay_status axis_resolve(int64_t axis, int rank, int *resolved,
                                struct error *err)
 {

@@ -22,6 +22,9 @@ enum assay_status int_list_read(const struct tensor *tensor,
 enum assay_status int_read(const struct tensor *tensor, int64_t fallback,
                            int64_t *value, struct error *err);
 
+/* Element i of a tensor of integers, of any length. */
+int64_t int_at(const struct tensor *tensor, size_t i);
+
 /* An axis from -rank to rank - 1 as one from 0. */
 enum assay_status axis_resolve(int64_t axis, int rank, int *resolved,
                                struct error *err);

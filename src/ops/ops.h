@@ -30,6 +30,7 @@
     X(op_batch_norm_training)                                                  \
     X(op_bit_shift)                                                            \
     X(op_box_detections)                                                       \
+    X(op_box_select)                                                           \
     X(op_cast)                                                                 \
     X(op_ceil)                                                                 \
     X(op_celu)                                                                 \
@@ -45,6 +46,7 @@
     X(op_cos)                                                                  \
     X(op_cosh)                                                                 \
     X(op_cum_sum)                                                              \
+    X(op_depth_to_space)                                                       \
     X(op_dequantize_linear)                                                    \
     X(op_det)                                                                  \
     X(op_detection_transform)                                                  \
@@ -68,6 +70,7 @@
     X(op_gemm)                                                                 \
     X(op_greater)                                                              \
     X(op_greater_or_equal)                                                     \
+    X(op_grid_sample)                                                          \
     X(op_hard_sigmoid)                                                         \
     X(op_hard_swish)                                                           \
     X(op_hardmax)                                                              \
@@ -125,9 +128,12 @@
     X(op_reduce_sum_square)                                                    \
     X(op_relu)                                                                 \
     X(op_reshape)                                                              \
+    X(op_resize)                                                               \
     X(op_resize_boxes)                                                         \
     X(op_resize_nearest)                                                       \
+    X(op_reverse_sequence)                                                     \
     X(op_roi_align)                                                            \
+    X(op_roi_crop)                                                             \
     X(op_round)                                                                \
     X(op_rpn_decode)                                                           \
     X(op_rpn_nms)                                                              \
@@ -148,6 +154,7 @@
     X(op_softmax_cross_entropy_loss)                                           \
     X(op_softplus)                                                             \
     X(op_softsign)                                                             \
+    X(op_space_to_depth)                                                       \
     X(op_split)                                                                \
     X(op_sqrt)                                                                 \
     X(op_squeeze)                                                              \
@@ -157,8 +164,10 @@
     X(op_tanh)                                                                 \
     X(op_thresholded_relu)                                                     \
     X(op_tile)                                                                 \
+    X(op_top_k)                                                                \
     X(op_transpose)                                                            \
     X(op_trilu)                                                                \
+    X(op_unique)                                                               \
     X(op_unsqueeze)                                                            \
     X(op_where)                                                                \
     X(op_xor)

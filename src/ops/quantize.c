@@ -79,7 +79,7 @@ static enum assay_status forward_quantize(const struct op_context *context,
         convert_elements(x->dtype, from + i * dtype_bytes(x->dtype), DTYPE_F64,
                          &value, 1);
         quantized_store(outputs[0].dtype, (double)((float)value / scales[at]),
-                        zero ? quantized_zero(zero, at) : 0, to + i * bytes);
+                        zero ? int_at(zero, at) : 0, to + i * bytes);
     }
     return st;
 }
@@ -108,9 +108,9 @@ static enum assay_status forward_dequantize(const struct op_context *context,
     (void)context;
     for (size_t i = 0; !st && i < tensor_elements(x); i++) {
         size_t at = i / run % n_scales;
-        int64_t value = quantized_zero(x, i);
+        int64_t value = int_at(x, i);
 
-        value -= zero ? quantized_zero(zero, at) : 0;
+        value -= zero ? int_at(zero, at) : 0;
         tensor_f32(&outputs[0])[i] = (float)value * scales[at];
     }
     return st;

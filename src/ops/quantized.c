@@ -15,16 +15,6 @@
 
 #include <math.h>
 
-int64_t quantized_zero(const struct tensor *tensor, size_t i)
-{
-    const char *data = tensor_data(tensor);
-    int64_t value;
-
-    convert_elements(tensor->dtype, data + i * dtype_bytes(tensor->dtype),
-                     DTYPE_I64, &value, 1);
-    return value;
-}
-
 void quantized_store(enum dtype dtype, double value, int64_t zero, void *to)
 {
     double low = dtype == DTYPE_I8 ? -128 : 0;
@@ -61,7 +51,7 @@ static enum assay_status take_off(const struct op_context *context,
         run = (size_t)shape_span(&x->shape, axis + 1, x->shape.rank);
     }
     for (size_t i = 0; zeros && i < n; i++)
-        tensor_i64(out)[i] -= quantized_zero(zero, i / run % zeros);
+        tensor_i64(out)[i] -= int_at(zero, i / run % zeros);
     return ASSAY_OK;
 }
 
@@ -99,14 +89,13 @@ static enum assay_status write_result(const struct rescale *rescale,
         return error_set(err, ASSAY_BAD_INPUT, "scales are to be float32");
     factor = (double)*tensor_f32(rescale->a_scale) /
              (double)*tensor_f32(rescale->y_scale);
-    zero = rescale->y_zero ? quantized_zero(rescale->y_zero, 0) : 0;
+    zero = rescale->y_zero ? int_at(rescale->y_zero, 0) : 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = i / rescale->run;
         int64_t sum = from[i];
 
         if (rescale->bias)
-            sum += quantized_zero(rescale->bias,
-                                  at % tensor_elements(rescale->bias));
+            sum += int_at(rescale->bias, at % tensor_elements(rescale->bias));
         quantized_store(y->dtype,
                         (double)sum * factor *
                             (double)tensor_f32(rescale->b_scale)[at % scales],

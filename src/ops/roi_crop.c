@@ -1,0 +1,177 @@
+/* ops/roi_crop.c - see roi_crop.h. */
+#include "ops/roi_crop.h"
+
+#include "ops/boxes.h"
+#include "ops/int_list.h"
+#include "ops/op_threads.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+#include <math.h>
+
+enum roi_crop_input { CROP_X, CROP_BOXES, CROP_IMAGES };
+
+static enum assay_status infer(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err)
+{
+    const struct roi_crop_attrs *attrs = node->attrs;
+    const struct shape *boxes = &inputs[CROP_BOXES]->shape;
+    struct shape y;
+    enum assay_status st = rule_rank(inputs, CROP_X, 4, err);
+
+    if (!st)
+        st = rule_dtype(inputs, CROP_X, DTYPE_F32, err);
+    if (!st)
+        st = boxes_check_list(inputs[CROP_BOXES], err);
+    if (!st)
+        st = indices_check(inputs, CROP_IMAGES, err);
+    if (st)
+        return st;
+    if ((int64_t)tensor_elements(inputs[CROP_IMAGES]) != boxes->dims[0] ||
+        attrs->height < 1 || attrs->width < 1)
+        return error_set(
+            err, ASSAY_BAD_INPUT, "%zu images for %lld boxes, to %lld x %lld",
+            tensor_elements(inputs[CROP_IMAGES]), (long long)boxes->dims[0],
+            (long long)attrs->height, (long long)attrs->width);
+    y = shape_of(4, boxes->dims[0], inputs[CROP_X]->shape.dims[1],
+                 attrs->height, attrs->width);
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
+/* Bins along one side of a box. */
+struct side {
+    float start, bin;
+    int64_t points; /* a bin */
+    int64_t size;   /* of the map */
+};
+
+static struct side make_side(const struct roi_crop_attrs *attrs, float first,
+                             float last, int64_t bins, int64_t size)
+{
+    float offset = attrs->is_half_pixel ? 0.5F : 0;
+    float start = first * attrs->scale - offset;
+    float length = last * attrs->scale - offset - start;
+    struct side side = {.start = start, .size = size};
+
+    if (!attrs->is_half_pixel && !(length > 1))
+        length = 1;
+    side.bin = length / (float)bins;
+    side.points = attrs->sampling_ratio > 0 ? attrs->sampling_ratio
+                                            : (int64_t)ceilf(side.bin);
+    if (side.points < 1 || side.points > size + 2)
+        side.points = side.points < 1 ? 1 : size + 2;
+    return side;
+}
+
+/* Two neighbours along a side and the share of the second. */
+struct pair {
+    int64_t low, high;
+    float share;
+    bool is_inside;
+};
+
+static struct pair point_at(const struct side *side, int64_t bin, int64_t i)
+{
+    float at = side->start + (float)bin * side->bin +
+               ((float)i + 0.5F) * side->bin / (float)side->points;
+    struct pair pair = {.is_inside = at >= -1 && at <= (float)side->size};
+
+    if (!pair.is_inside)
+        return pair;
+    at = at < 0 ? 0 : at;
+    pair.low = (int64_t)at;
+    if (pair.low >= side->size - 1) {
+        pair.low = pair.high = side->size - 1;
+    } else {
+        pair.high = pair.low + 1;
+        pair.share = at - (float)pair.low;
+    }
+    return pair;
+}
+
+static float pool_bin(const struct roi_crop_attrs *attrs, const float *plane,
+                      const struct side *down, const struct side *across,
+                      int64_t row, int64_t column)
+{
+    float sum = 0, best = -INFINITY;
+
+    for (int64_t i = 0; i < down->points; i++) {
+        struct pair y = point_at(down, row, i);
+
+        for (int64_t j = 0; j < across->points; j++) {
+            struct pair x = point_at(across, column, j);
+            const float *above = plane + y.low * across->size;
+            const float *below = plane + y.high * across->size;
+            float weighted[4] = {0};
+
+            if (y.is_inside && x.is_inside) {
+                weighted[0] = (1 - y.share) * (1 - x.share) * above[x.low];
+                weighted[1] = (1 - y.share) * x.share * above[x.high];
+                weighted[2] = y.share * (1 - x.share) * below[x.low];
+                weighted[3] = y.share * x.share * below[x.high];
+            }
+            for (int k = 0; k < 4; k++) {
+                sum += weighted[k];
+                best = weighted[k] > best ? weighted[k] : best;
+            }
+        }
+    }
+    return attrs->is_max ? best : sum / (float)(down->points * across->points);
+}
+
+static void pool_box(const struct roi_crop_attrs *attrs, const struct tensor *x,
+                     int64_t image, struct box box, float *y)
+{
+    const int64_t *dims = x->shape.dims;
+    struct side down = make_side(attrs, box.y1, box.y2, attrs->height, dims[2]);
+    struct side across =
+        make_side(attrs, box.x1, box.x2, attrs->width, dims[3]);
+
+    for (int64_t c = 0; c < dims[1]; c++) {
+        const float *plane =
+            tensor_f32(x) + (image * dims[1] + c) * dims[2] * dims[3];
+
+        for (int64_t i = 0; i < attrs->height; i++) {
+            for (int64_t j = 0; j < attrs->width; j++)
+                *y++ = pool_bin(attrs, plane, &down, &across, i, j);
+        }
+    }
+}
+
+static enum assay_status forward(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    const struct tensor *x = inputs[CROP_X];
+    int64_t n = outputs[0].shape.dims[0];
+    int64_t each = shape_span(&outputs[0].shape, 1, 4);
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t image = int_at(inputs[CROP_IMAGES], (size_t)i);
+
+        if (image < 0 || image >= x->shape.dims[0])
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "a box of image %lld of %lld", (long long)image,
+                             (long long)x->shape.dims[0]);
+    }
+#pragma omp parallel for num_threads(op_threads(context)) schedule(dynamic)
+    for (int64_t i = 0; i < n; i++)
+        pool_box(node->attrs, x, int_at(inputs[CROP_IMAGES], (size_t)i),
+                 tensor_boxes(inputs[CROP_BOXES])[i],
+                 tensor_f32(&outputs[0]) + i * each);
+    return ASSAY_OK;
+}
+
+const struct op_class op_roi_crop = {
+    .name = "RoiCrop",
+    .attrs_bytes = sizeof(struct roi_crop_attrs),
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = infer,
+    .forward = forward,
+};
