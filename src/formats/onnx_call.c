@@ -327,7 +327,8 @@ static void add_node(struct onnx_call *call, const char *name,
     struct graph *graph = call->frame->target->graph;
 
     if (call->st ||
-        !check_counts(call, wanted->op, wanted->n_inputs, wanted->n_outputs))
+        !check_counts(call, wanted->op, wanted->n_inputs, wanted->n_outputs) ||
+        onnx_fold(call, wanted, outputs))
         return;
     description.name = name;
     description.scope = enter_scope(call, class_name);

@@ -58,6 +58,13 @@ enum assay_status onnx_places_make(const struct onnx_node *nodes, size_t n,
                                    struct onnx_place **places,
                                    struct error *err);
 
+/* ---- constants (onnx_fold.c) --------------------------------------------- */
+
+/* Computes the outputs of a node where all it reads is constant, instead of
+ * adding it; false where it must be added. */
+bool onnx_fold(struct onnx_call *call,
+               const struct node_description *description, uint32_t *outputs);
+
 /* ---- frames (onnx_frame.c) ---------------------------------------------- */
 
 enum assay_status onnx_target_init(struct onnx_target *target,

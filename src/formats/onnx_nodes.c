@@ -191,7 +191,7 @@ static enum assay_status import_node(struct onnx_frame *frame,
         import_call(&call);
     if (!call.st)
         call.st = bind_outputs(&call);
-    if (call.st)
+    if (call.st && frame->depth < 2) /* more would hide what failed */
         name_node(node, at, err);
     mem_free(ids);
     return call.st;
