@@ -13,6 +13,12 @@ endfunction()
 assay_require(CAIRO cairo)
 assay_require(JPEG libjpeg)
 assay_require(PNG libpng)
+assay_require(PROTOBUF_C libprotobuf-c)
+find_program(PROTOC_C protoc-c)
+if(NOT PROTOC_C)
+  message(FATAL_ERROR "protoc-c is missing. "
+    "`scripts/setup.sh build` installs or names the Debian package.")
+endif()
 assay_require(SQLITE sqlite3)
 assay_require(ZLIB zlib)
 # oneDNN and the threads it runs on. ThreadSanitizer knows neither.

@@ -1,0 +1,12 @@
+/* base/crc32c.h - the checksum of Castagnoli, as TFRecord files have it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_CRC32C_H
+#define BASE_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t crc32c(const void *bytes, size_t n);
+
+#endif
