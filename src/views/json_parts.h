@@ -23,4 +23,8 @@ void json_series(struct json_writer *json, const struct run *run);
 enum assay_status json_outliers(struct json_writer *json, const struct run *run,
                                 struct error *err);
 
+/* The member "findings", the most milliseconds first. */
+enum assay_status json_findings(struct json_writer *json, const struct run *run,
+                                struct error *err);
+
 #endif

@@ -51,6 +51,10 @@ enum assay_status summary_memory(const struct summary *summary,
                                  struct error *err);
 void summary_counters(const struct summary *summary);
 
+/* What rules found in it; nothing where there is nothing to say. */
+enum assay_status summary_findings(const struct summary *summary,
+                                   struct error *err);
+
 /* Of what went wrong, and of what to do next. */
 void summary_health(const struct summary *summary);
 void summary_wrote(const struct summary *summary);

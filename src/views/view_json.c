@@ -343,6 +343,8 @@ enum assay_status view_json(const struct run *run,
         st = json_memory(&json, run, err);
     if (!st)
         st = json_content(&json, run, err);
+    if (!st)
+        st = json_findings(&json, run, err);
     if (st)
         goto done;
     write_health(&json, run);

@@ -66,6 +66,9 @@ enum assay_status view_summary(const struct run *run,
     if (st)
         goto done;
     summary_counters(&summary);
+    st = summary_findings(&summary, err);
+    if (st)
+        goto done;
     summary_health(&summary);
     summary_missing(&summary);
     summary_wrote(&summary);
