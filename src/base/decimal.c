@@ -93,6 +93,15 @@ double decimal_round(double value, int digits)
     return strtod(text, NULL);
 }
 
+size_t decimal_write_rounded(char out[DECIMAL_MAX], double value, int digits)
+{
+    snprintf(out, DECIMAL_MAX, "%.*g", digits, value);
+    /* As many digits as survive a double are already the shortest text. */
+    if (!strchr(out, 'e'))
+        return restore_point(out);
+    return decimal_write(out, decimal_round(value, digits));
+}
+
 /* ---- reading ---------------------------------------------------------- */
 
 static int64_t read_exponent(const char *text, const char *end)

@@ -21,6 +21,10 @@ size_t decimal_write(char out[DECIMAL_MAX], double value);
 /* The value rounded to so many significant digits (1 to 17). */
 double decimal_round(double value, int digits);
 
+/* decimal_write() of decimal_round(), for 1 to 15 digits, at the price of one
+ * conversion for most. */
+size_t decimal_write_rounded(char out[DECIMAL_MAX], double value, int digits);
+
 /* The nearest double; an infinity where the number is too large for one. */
 double decimal_double(const char *text, size_t n);
 

@@ -120,6 +120,8 @@ void json_inline_object_begin(struct json_writer *writer);
 void json_key(struct json_writer *writer, const char *key);
 /* Bytes that are not UTF-8 become U+FFFD. NULL is written as null. */
 void json_write_string(struct json_writer *writer, const char *text);
+/* A string that holds the bytes as base64. */
+void json_write_base64(struct json_writer *writer, const void *bytes, size_t n);
 void json_write_int(struct json_writer *writer, int64_t value);
 void json_write_uint(struct json_writer *writer, uint64_t value);
 /* The shortest decimal that reads back as the same double; NaN and the

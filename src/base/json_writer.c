@@ -1,9 +1,11 @@
 /* base/json_writer.c - the writing half of json.h. */
+#include "base/base64.h"
 #include "base/decimal.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -187,6 +189,13 @@ void json_write_string(struct json_writer *writer, const char *text)
     put_quoted(writer->sink, text);
 }
 
+void json_write_base64(struct json_writer *writer, const void *bytes, size_t n)
+{
+    put(writer, "\"");
+    base64_write(writer->sink, bytes, n);
+    sink_puts(writer->sink, "\"");
+}
+
 void json_write_int(struct json_writer *writer, int64_t value)
 {
     char text[DECIMAL_MAX];
@@ -217,7 +226,14 @@ void json_write_double(struct json_writer *writer, double value)
 
 void json_write_rounded(struct json_writer *writer, double value, int digits)
 {
-    json_write_double(writer, decimal_round(value, digits));
+    char text[DECIMAL_MAX];
+
+    if (!isfinite(value) || digits > DBL_DIG) {
+        json_write_double(writer, decimal_round(value, digits));
+        return;
+    }
+    decimal_write_rounded(text, value, digits);
+    put(writer, text);
 }
 
 void json_write_bool(struct json_writer *writer, bool value)

@@ -96,10 +96,9 @@ void sha256_update(struct sha256 *sha, const void *bytes, size_t n)
         memcpy(sha->block, from, n);
 }
 
-void sha256_finish(struct sha256 *sha, char hex[SHA256_HEX])
+void sha256_digest(struct sha256 *sha, unsigned char digest[SHA256_BYTES])
 {
     static const unsigned char padding[block_bytes] = {0x80};
-    static const char digits[] = "0123456789abcdef";
     size_t held = (size_t)(sha->n % block_bytes);
     uint64_t n_bits = sha->n * 8;
     unsigned char length[8];
@@ -110,11 +109,19 @@ void sha256_finish(struct sha256 *sha, char hex[SHA256_HEX])
                   (held < length_at ? length_at : length_at + block_bytes) -
                       held);
     sha256_update(sha, length, sizeof length);
-    for (int i = 0; i < SHA256_BYTES; i++) {
-        uint32_t byte = sha->state[i / 4] >> (24 - 8 * (i % 4)) & 0xff;
+    for (int i = 0; i < SHA256_BYTES; i++)
+        digest[i] = (unsigned char)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
+}
 
-        hex[2 * i] = digits[byte >> 4];
-        hex[2 * i + 1] = digits[byte & 15];
+void sha256_finish(struct sha256 *sha, char hex[SHA256_HEX])
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char digest[SHA256_BYTES];
+
+    sha256_digest(sha, digest);
+    for (int i = 0; i < SHA256_BYTES; i++) {
+        hex[2 * i] = digits[digest[i] >> 4];
+        hex[2 * i + 1] = digits[digest[i] & 15];
     }
     hex[SHA256_HEX - 1] = '\0';
 }

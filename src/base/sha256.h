@@ -17,7 +17,9 @@ struct sha256 {
 
 void sha256_init(struct sha256 *sha);
 void sha256_update(struct sha256 *sha, const void *bytes, size_t n);
-/* The digest of all bytes, in lower-case hexadecimal digits. */
+/* The digest of all bytes, as it is or in lower-case hexadecimal digits; ends
+ * the updating. */
+void sha256_digest(struct sha256 *sha, unsigned char digest[SHA256_BYTES]);
 void sha256_finish(struct sha256 *sha, char hex[SHA256_HEX]);
 
 #endif

@@ -20,6 +20,15 @@ static const char *written(double value)
     return text;
 }
 
+static const char *rounded(double value, int digits)
+{
+    static char text[DECIMAL_MAX];
+    size_t n = decimal_write_rounded(text, value, digits);
+
+    CHECK_INT(n, strlen(text));
+    return text;
+}
+
 static double read_back(const char *text)
 {
     return decimal_double(text, strlen(text));
@@ -191,7 +200,23 @@ TEST(a_comma_as_decimal_point_changes_nothing)
     CHECK(read_back("0.3333333333333333") == 1.0 / 3);
     CHECK(read_back("12345678901234567890.5e1") == 123456789012345678905.0);
     CHECK_NEAR(decimal_round(2.0 / 3, 3), 0.667, 1e-15);
+    CHECK_STR(rounded(2.0 / 3, 3), "0.667");
     setlocale(LC_ALL, "C");
+}
+
+TEST(a_rounded_text_is_that_of_the_rounded_number)
+{
+    static const double values[] = {0,        -0.0,     1,       2.0 / 3,
+                                    1e6,      999999.5, 1234567, 0.00012345678,
+                                    1.5e-300, 1e22,     -31.25,  99999.96};
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        for (int digits = 1; digits <= 15; digits++)
+            CHECK_STR(rounded(values[i], digits),
+                      written(decimal_round(values[i], digits)));
+    }
+    CHECK_STR(rounded(745.48481944, 6), "745.485");
+    CHECK_STR(rounded(0.1, 15), "0.1");
 }
 
 TEST(characters_of_every_length_are_measured)
