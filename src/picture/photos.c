@@ -71,16 +71,28 @@ static bool holds_image(int folder_fd, const char *name)
     return n > 0 && picture_kind(start, (size_t)n) != NULL;
 }
 
-static bool is_photograph(int folder_fd, const char *name)
+static bool is_seen(int folder_fd, const char *name)
 {
     struct stat info;
 
-    if (name[0] == '.' || ends_with(name, drawn_ending) ||
-        fstatat(folder_fd, name, &info, 0) != 0 || !S_ISREG(info.st_mode))
+    return name[0] != '.' && fstatat(folder_fd, name, &info, 0) == 0 &&
+           S_ISREG(info.st_mode);
+}
+
+static bool is_photograph(int folder_fd, const char *name)
+{
+    if (!is_seen(folder_fd, name) || ends_with(name, drawn_ending))
         return false;
     return ends_with(name, ".jpg") || ends_with(name, ".jpeg") ||
            ends_with(name, ".png") || holds_image(folder_fd, name);
 }
+
+static bool is_drawn(int folder_fd, const char *name)
+{
+    return ends_with(name, drawn_ending) && is_seen(folder_fd, name);
+}
+
+typedef bool wanted_entry(int folder_fd, const char *name);
 
 static int by_name(const void *a, const void *b)
 {
@@ -89,14 +101,14 @@ static int by_name(const void *a, const void *b)
 
 static enum assay_status add_entries(struct photos *photos, DIR *folder,
                                      const struct str *prefix,
-                                     struct error *err)
+                                     wanted_entry *is_wanted, struct error *err)
 {
     const struct dirent *entry;
     enum assay_status st = ASSAY_OK;
 
     errno = 0;
     while (!st && (entry = readdir(folder)) != NULL) {
-        if (is_photograph(dirfd(folder), entry->d_name))
+        if (is_wanted(dirfd(folder), entry->d_name))
             st = append(photos, prefix->text, prefix->n, entry->d_name,
                         strlen(entry->d_name), err);
         errno = 0;
@@ -106,8 +118,9 @@ static enum assay_status add_entries(struct photos *photos, DIR *folder,
     return st;
 }
 
-static enum assay_status add_folder(struct photos *photos, const char *path,
-                                    struct error *err)
+/* Sorted by name; what was there before stays in front. */
+static enum assay_status add_wanted(struct photos *photos, const char *path,
+                                    wanted_entry *is_wanted, struct error *err)
 {
     size_t before = photos->n;
     struct str prefix = {0};
@@ -120,17 +133,37 @@ static enum assay_status add_folder(struct photos *photos, const char *path,
     if (st)
         st = error_nomem(err, strlen(path), "the name of a folder");
     else
-        st = add_entries(photos, folder, &prefix, err);
+        st = add_entries(photos, folder, &prefix, is_wanted, err);
     closedir(folder);
     str_release(&prefix);
+    if (!st && photos->n > before)
+        qsort(photos->paths + before, photos->n - before, sizeof *photos->paths,
+              by_name);
+    return st;
+}
+
+static enum assay_status add_folder(struct photos *photos, const char *path,
+                                    struct error *err)
+{
+    size_t before = photos->n;
+    enum assay_status st = add_wanted(photos, path, is_photograph, err);
+
     if (!st && photos->n == before)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "no photographs in the folder %s; looked for JPEG and "
                        "PNG files, not in folders inside it",
                        path);
-    if (!st)
-        qsort(photos->paths + before, photos->n - before, sizeof *photos->paths,
-              by_name);
+    return st;
+}
+
+enum assay_status photos_add_drawn(struct photos *photos, const char *folder,
+                                   struct error *err)
+{
+    size_t before = photos->n;
+    enum assay_status st = add_wanted(photos, folder, is_drawn, err);
+
+    if (st)
+        photos->n = before;
     return st;
 }
 

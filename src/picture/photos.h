@@ -40,4 +40,9 @@ enum assay_status photos_add(struct photos *photos, const char *argument,
 enum assay_status photos_drawn_name(const char *path, struct str *out,
                                     struct error *err);
 
+/* Appends what photos_drawn_name() made in a folder, sorted by name; there may
+ * be none. On failure the list is unchanged. */
+enum assay_status photos_add_drawn(struct photos *photos, const char *folder,
+                                   struct error *err);
+
 #endif
