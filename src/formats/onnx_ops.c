@@ -11,8 +11,10 @@ const struct onnx_op *const onnx_op_tables[] = {
     onnx_pool_ops,
     onnx_product_ops,
     onnx_quantized_ops,
+    onnx_recurrent_ops,
     onnx_reduce_ops,
     onnx_shape_ops,
+    onnx_signal_ops,
     onnx_vision_ops,
     NULL,
 };

@@ -14,8 +14,10 @@ extern const struct onnx_op onnx_norm_ops[];
 extern const struct onnx_op onnx_pool_ops[];
 extern const struct onnx_op onnx_product_ops[];
 extern const struct onnx_op onnx_quantized_ops[];
+extern const struct onnx_op onnx_recurrent_ops[];
 extern const struct onnx_op onnx_reduce_ops[];
 extern const struct onnx_op onnx_shape_ops[];
+extern const struct onnx_op onnx_signal_ops[];
 extern const struct onnx_op onnx_vision_ops[];
 
 #endif

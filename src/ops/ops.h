@@ -50,6 +50,7 @@
     X(op_dequantize_linear)                                                    \
     X(op_det)                                                                  \
     X(op_detection_transform)                                                  \
+    X(op_dft)                                                                  \
     X(op_div)                                                                  \
     X(op_dropout)                                                              \
     X(op_dynamic_quantize_linear)                                              \
@@ -71,6 +72,7 @@
     X(op_greater)                                                              \
     X(op_greater_or_equal)                                                     \
     X(op_grid_sample)                                                          \
+    X(op_gru)                                                                  \
     X(op_hard_sigmoid)                                                         \
     X(op_hard_swish)                                                           \
     X(op_hardmax)                                                              \
@@ -89,6 +91,7 @@
     X(op_log_softmax)                                                          \
     X(op_loop)                                                                 \
     X(op_lp_pool_nd)                                                           \
+    X(op_lstm)                                                                 \
     X(op_mask_select)                                                          \
     X(op_matmul)                                                               \
     X(op_matmul_integer)                                                       \
@@ -97,6 +100,7 @@
     X(op_max_pool_nd)                                                          \
     X(op_max_unpool)                                                           \
     X(op_mean)                                                                 \
+    X(op_mel_weight_matrix)                                                    \
     X(op_min)                                                                  \
     X(op_mish)                                                                 \
     X(op_mod)                                                                  \
@@ -132,6 +136,7 @@
     X(op_resize_boxes)                                                         \
     X(op_resize_nearest)                                                       \
     X(op_reverse_sequence)                                                     \
+    X(op_rnn)                                                                  \
     X(op_roi_align)                                                            \
     X(op_roi_crop)                                                             \
     X(op_round)                                                                \
@@ -158,6 +163,7 @@
     X(op_split)                                                                \
     X(op_sqrt)                                                                 \
     X(op_squeeze)                                                              \
+    X(op_stft)                                                                 \
     X(op_sub)                                                                  \
     X(op_sum)                                                                  \
     X(op_tan)                                                                  \
@@ -170,6 +176,7 @@
     X(op_unique)                                                               \
     X(op_unsqueeze)                                                            \
     X(op_where)                                                                \
+    X(op_window_function)                                                      \
     X(op_xor)
 
 #define OP_DECLARE(symbol) extern const struct op_class symbol;
