@@ -1,7 +1,6 @@
 /* formats/onnx_map_norms.c - norms, and the losses that training ends in. */
 #include "formats/onnx_ops.h"
 #include "ops/batch_norm.h"
-#include "ops/cast.h"
 #include "ops/loss.h"
 #include "ops/normalize.h"
 #include "ops/ops.h"
@@ -104,41 +103,6 @@ static void import_mean_variance(struct onnx_call *call)
     onnx_emit_inputs(call, &op_div, NULL, inputs, 2);
 }
 
-/* ---- dropping ----------------------------------------------------------- */
-
-/* Whether a value is known to be false, or 0. */
-static bool is_nothing(struct onnx_call *call, uint32_t value)
-{
-    const struct tensor *known = onnx_constant(call, value);
-
-    if (value == GRAPH_NONE)
-        return true;
-    for (size_t i = 0; known && i < tensor_bytes(known); i++) {
-        if (((const char *)tensor_data(known))[i])
-            return false;
-    }
-    return known;
-}
-
-/* Lets all pass; nothing is dropped where nothing is trained. */
-static void import_dropout(struct onnx_call *call)
-{
-    struct shape_of_attrs whole = {.end = INT64_MAX};
-    uint32_t x = onnx_input(call, 0), inputs[2];
-
-    if (!is_nothing(call, onnx_input(call, 2)) &&
-        !is_nothing(call, onnx_input(call, 1)))
-        onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "dropping values, as in training, is not supported");
-    onnx_emit_outputs(call, &op_dropout, NULL, &x, 1, 1);
-    if (call->n_outputs < 2)
-        return;
-    inputs[0] = onnx_step(call, &op_shape_of, &whole, &x, 1);
-    inputs[1] =
-        onnx_new_scalar(call, call->opset < 10 ? DTYPE_F32 : DTYPE_BOOL, 1);
-    call->outputs[1] = onnx_step(call, &op_constant_of_shape, NULL, inputs, 2);
-}
-
 /* ---- losses ------------------------------------------------------------- */
 
 static void import_loss(struct onnx_call *call)
@@ -161,7 +125,6 @@ static void import_loss(struct onnx_call *call)
 
 const struct onnx_op onnx_norm_ops[] = {
     {"BatchNormalization", 1, 17, 5, 5, import_batch_norm},
-    {"Dropout", 1, 17, 1, 3, import_dropout},
     {"InstanceNormalization", 1, 17, 3, 3, import_instance_norm},
     {"LayerNormalization", 17, 17, 2, 3, import_layer_norm},
     {"LpNormalization", 1, 17, 1, 1, import_lp_normalization},

@@ -1,7 +1,11 @@
-/* formats/onnx_map_signal.c - what sounds are taken apart with. */
+/* formats/onnx_map_signal.c - what sounds and texts are taken apart
+ * with. */
 #include "formats/onnx_ops.h"
 #include "ops/ops.h"
 #include "ops/signal.h"
+#include "ops/tf_idf.h"
+
+#include <string.h>
 
 static enum dtype read_dtype(struct onnx_call *call)
 {
@@ -64,6 +68,41 @@ static void import_mel(struct onnx_call *call)
     onnx_emit(call, &op_mel_weight_matrix, &attrs);
 }
 
+/* Sequences of texts are texts; those of numbers are supported. */
+static void import_tf_idf(struct onnx_call *call)
+{
+    static const char *const modes[] = {[TF_IDF_COUNTS] = "TF",
+                                        [TF_IDF_WEIGHTS] = "IDF",
+                                        [TF_IDF_BOTH] = "TFIDF"};
+    const char *mode = onnx_text(call, "mode", "TF");
+    struct tf_idf_attrs attrs = {
+        .min_length = onnx_int(call, "min_gram_length", 1),
+        .max_length = onnx_int(call, "max_gram_length", 1),
+        .max_skip = onnx_int(call, "max_skip_count", 0)};
+    const int64_t *pool, *starts, *columns;
+    const float *weights;
+    size_t n_pool = onnx_ints(call, "pool_int64s", &pool);
+    size_t n_starts = onnx_ints(call, "ngram_counts", &starts);
+    size_t n_columns = onnx_ints(call, "ngram_indexes", &columns);
+    size_t n_weights = onnx_floats(call, "weights", &weights), i = 0;
+    uint32_t inputs[5];
+
+    while (i < 3 && strcmp(modes[i], mode) != 0)
+        i++;
+    if (i == 3 || !n_pool || attrs.max_skip < 0 || attrs.max_skip > INT16_MAX)
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "mode '%s' of %zu numbers with %lld skipped", mode, n_pool,
+                  (long long)attrs.max_skip);
+    attrs.mode = (enum tf_idf_mode)i;
+    inputs[0] = onnx_input(call, 0);
+    inputs[1] = onnx_new_i64s(call, pool, n_pool);
+    inputs[2] = onnx_new_i64s(call, starts, n_starts);
+    inputs[3] = onnx_new_i64s(call, columns, n_columns);
+    inputs[4] =
+        n_weights ? onnx_new_f32s(call, weights, n_weights) : GRAPH_NONE;
+    onnx_emit_inputs(call, &op_tf_idf, &attrs, inputs, 5);
+}
+
 const struct onnx_op onnx_signal_ops[] = {
     {"BlackmanWindow", 17, 17, 1, 1, import_blackman},
     {"DFT", 17, 17, 1, 2, import_dft},
@@ -71,5 +110,6 @@ const struct onnx_op onnx_signal_ops[] = {
     {"HannWindow", 17, 17, 1, 1, import_hann},
     {"MelWeightMatrix", 17, 17, 5, 5, import_mel},
     {"STFT", 17, 17, 2, 4, import_stft},
+    {"TfIdfVectorizer", 9, 17, 1, 1, import_tf_idf},
     {0},
 };

@@ -4,19 +4,13 @@
 #include <string.h>
 
 const struct onnx_op *const onnx_op_tables[] = {
-    onnx_control_ops,
-    onnx_conv_ops,
-    onnx_elementwise_ops,
-    onnx_norm_ops,
-    onnx_pool_ops,
-    onnx_product_ops,
-    onnx_quantized_ops,
-    onnx_recurrent_ops,
-    onnx_reduce_ops,
-    onnx_shape_ops,
-    onnx_signal_ops,
-    onnx_vision_ops,
-    NULL,
+    onnx_control_ops,     onnx_conv_ops,
+    onnx_elementwise_ops, onnx_norm_ops,
+    onnx_pool_ops,        onnx_product_ops,
+    onnx_quantized_ops,   onnx_random_ops,
+    onnx_recurrent_ops,   onnx_reduce_ops,
+    onnx_shape_ops,       onnx_signal_ops,
+    onnx_vision_ops,      NULL,
 };
 
 const struct onnx_op *onnx_op_find(const char *op_type, int64_t opset)

@@ -14,6 +14,7 @@ extern const struct onnx_op onnx_norm_ops[];
 extern const struct onnx_op onnx_pool_ops[];
 extern const struct onnx_op onnx_product_ops[];
 extern const struct onnx_op onnx_quantized_ops[];
+extern const struct onnx_op onnx_random_ops[];
 extern const struct onnx_op onnx_recurrent_ops[];
 extern const struct onnx_op onnx_reduce_ops[];
 extern const struct onnx_op onnx_shape_ops[];

@@ -28,6 +28,7 @@
     X(op_avg_pool_nd)                                                          \
     X(op_batch_norm)                                                           \
     X(op_batch_norm_training)                                                  \
+    X(op_bernoulli)                                                            \
     X(op_bit_shift)                                                            \
     X(op_box_detections)                                                       \
     X(op_box_select)                                                           \
@@ -53,6 +54,7 @@
     X(op_dft)                                                                  \
     X(op_div)                                                                  \
     X(op_dropout)                                                              \
+    X(op_dropout_training)                                                     \
     X(op_dynamic_quantize_linear)                                              \
     X(op_einsum)                                                               \
     X(op_elu)                                                                  \
@@ -105,6 +107,7 @@
     X(op_mish)                                                                 \
     X(op_mod)                                                                  \
     X(op_mul)                                                                  \
+    X(op_multinomial)                                                          \
     X(op_neg)                                                                  \
     X(op_negative_log_likelihood_loss)                                         \
     X(op_non_zero)                                                             \
@@ -118,6 +121,8 @@
     X(op_qlinear_conv)                                                         \
     X(op_qlinear_matmul)                                                       \
     X(op_quantize_linear)                                                      \
+    X(op_random_normal)                                                        \
+    X(op_random_uniform)                                                       \
     X(op_range)                                                                \
     X(op_reciprocal)                                                           \
     X(op_reduce_l1)                                                            \
@@ -168,6 +173,7 @@
     X(op_sum)                                                                  \
     X(op_tan)                                                                  \
     X(op_tanh)                                                                 \
+    X(op_tf_idf)                                                               \
     X(op_thresholded_relu)                                                     \
     X(op_tile)                                                                 \
     X(op_top_k)                                                                \
