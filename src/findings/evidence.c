@@ -89,6 +89,14 @@ double evidence_series(const struct evidence *evidence, const char *name)
     return stats_quantile(values, series->n_points, 0.5);
 }
 
+bool evidence_is_disturbed(const struct evidence *evidence)
+{
+    static const double too_much = 0.05;
+
+    return evidence_series(evidence, "steady.wait") * 1e6 >
+           too_much * evidence->iteration_ns;
+}
+
 /* ---- speaking ----------------------------------------------------------- */
 
 const char *evidence_time(char buffer[FINDING_TIME],

@@ -34,7 +34,8 @@ void rule_bandwidth(const struct evidence *evidence, struct finding *finding)
     double saved = sum_saved(evidence, &worst, &n);
     char path[FINDING_PATH], time[FINDING_TIME];
 
-    if (n == 0 || saved < worth_telling * evidence->iteration_ns)
+    if (n == 0 || evidence_is_disturbed(evidence) ||
+        saved < worth_telling * evidence->iteration_ns)
         return;
     finding_say(finding, saved,
                 "%zu layers that memory bounds get less than half of it: %s "

@@ -2,9 +2,10 @@
  * explains: small steps, waiting, a single thread. */
 #include "findings/evidence_internal.h"
 
+/* A whole model of that kind says less than its parts. */
 static bool is_latent(const struct evidence *evidence, uint32_t scope)
 {
-    return scope != RUN_NONE && scope < evidence->bounds.n &&
+    return scope != RUN_ROOT && scope != run_model_scope(evidence->run) &&
            evidence->bounds.items[scope].kind == BOUND_LATENCY;
 }
 
@@ -30,7 +31,7 @@ void rule_latency(const struct evidence *evidence, struct finding *finding)
     const struct bound *bound;
     char path[FINDING_PATH], time[FINDING_TIME], share[UNITS_MAX];
 
-    if (scope == RUN_NONE)
+    if (scope == RUN_NONE || evidence_is_disturbed(evidence))
         return;
     bound = &evidence->bounds.items[scope];
     if (bound->saved_ns < worth_telling * evidence->iteration_ns)

@@ -41,14 +41,15 @@ void rule_photo(const struct evidence *evidence, struct finding *finding)
     slowest = &content->photos[content->slowest];
     median = median_photo(content);
     if (slowest->runs < fewest_runs || !(median > 0) ||
-        slowest->median_ns < far_slower * median)
+        slowest->min_ns < far_slower * median)
         return;
-    finding_say(
-        finding, (slowest->median_ns - median) / (double)content->n_photos,
-        "%.80s takes %s every time, the photograph in the middle %s%s%s",
-        content_name(evidence->run, slowest),
-        units_time(slow, slowest->median_ns), units_time(usual, median),
-        content->reason[0] ? ": " : "", content->reason);
+    finding_say(finding,
+                (slowest->median_ns - median) / (double)content->n_photos,
+                "%.80s takes %s, and never less than 1.3 times the %s of the "
+                "photograph in the middle%s%s",
+                content_name(evidence->run, slowest),
+                units_time(slow, slowest->median_ns), units_time(usual, median),
+                content->reason[0] ? ": " : "", content->reason);
     finding_help(finding, "a latency for the set is set by such pictures; "
                           "tell p99 beside the median");
 }

@@ -142,7 +142,8 @@ static struct content_photo to_photo(const struct shot *shots, size_t n)
     struct content_photo photo = {
         .label = shots[0].label,
         .runs = n,
-        .median_ns = (shots[(n - 1) / 2].ns + shots[n / 2].ns) / 2};
+        .median_ns = (shots[(n - 1) / 2].ns + shots[n / 2].ns) / 2,
+        .min_ns = shots[0].ns};
 
     for (size_t i = 0; i < n; i++) {
         for (int term = 0; term < N_CONTENT_TERMS; term++)

@@ -45,7 +45,7 @@ struct content_fit {
 struct content_photo {
     uint32_t label; /* of "input.photo" */
     size_t runs;
-    double median_ns;
+    double median_ns, min_ns;
     double terms[N_CONTENT_TERMS]; /* means; NaN: not known */
 };
 

@@ -155,6 +155,13 @@ static void add_counter(struct line *line, const struct counter *counter)
                 is_bytes ? "" : counter->unit);
 }
 
+/* Counters that the line about memory stands for. */
+static bool is_memory(const struct run *run, const struct counter *counter)
+{
+    return strcmp(counter->name, RUN_LIVE_BYTES) == 0 ||
+           (strcmp(counter->name, "memory") == 0 && run_ledger_count(run));
+}
+
 void summary_counters(const struct summary *summary)
 {
     enum { MOST_SHOWN = 8 };
@@ -164,7 +171,7 @@ void summary_counters(const struct summary *summary)
     for (uint32_t i = 0; i < run_counters(summary->run); i++) {
         const struct counter *counter = run_counter(summary->run, i);
 
-        if (counter->n == 0 || strcmp(counter->name, RUN_LIVE_BYTES) == 0)
+        if (counter->n == 0 || is_memory(summary->run, counter))
             continue;
         if (n++ < MOST_SHOWN)
             add_counter(&line, counter);

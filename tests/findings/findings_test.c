@@ -203,6 +203,18 @@ TEST(layers_far_below_the_bandwidth_are_told_together)
     check_silent(bounded_run(80, 1e6, 760e6));
 }
 
+/* What other programs take from a layer is not the layer's. */
+TEST(layers_are_not_blamed_on_a_disturbed_machine)
+{
+    struct run *run = bounded_run(80, 3.6e9, 1e6);
+    struct finding_list list;
+
+    add_series(run, "steady.wait", 20);
+    list = find(run);
+    CHECK_INT(list.n, 1);
+    CHECK_STR(list.items[0].rule, "load");
+}
+
 /* Neither needs a tenth of the time. */
 TEST(a_part_that_nothing_explains_is_told_as_latency)
 {
@@ -324,8 +336,37 @@ TEST(one_slow_photograph_is_named)
     CHECK_INT(list.n, 2);
     CHECK_STR(list.items[0].rule, "detections");
     CHECK_STR(list.items[1].rule, "photo");
-    CHECK_HAS(list.items[1].text, "3.jpg takes 177 ms every time");
+    CHECK_HAS(list.items[1].text,
+              "3.jpg takes 177 ms, and never less than 1.3 times");
     CHECK_HAS(list.items[1].text, "97 detections");
+}
+
+/* Slow four times in five, and once as fast as the others. */
+TEST(a_photograph_that_was_fast_once_is_not_blamed)
+{
+    struct run *run = quiet_run(100);
+    struct finding_list list;
+    uint32_t photo;
+
+    OK(run_series_add(run, "input.photo", "", &photo, &err));
+    for (unsigned i = 0; i < 6; i++)
+        OK(run_series_label(run, photo, "x.jpg", &err));
+    for (uint32_t i = 0; i < N; i++)
+        OK(run_series_put(run, photo, i, i % 6, &err));
+    for (uint32_t i = N; i < N + 24; i++) {
+        struct sample sample = {.iteration = i,
+                                .start_ns = (int64_t)i * 1000000000,
+                                .duration_ns =
+                                    i % 6 == 3 ? 300000000 : 100000000,
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        OK(run_count(run, &sample, &err));
+        OK(run_series_put(run, photo, i, i % 6, &err));
+    }
+    list = find(run);
+    for (size_t i = 0; i < list.n; i++)
+        CHECK(strcmp(list.items[i].rule, "photo") != 0);
 }
 
 /* ---- the machine while it ran
