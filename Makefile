@@ -64,7 +64,7 @@ install: all
 
 format:
 	@$(SETUP) develop
-	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
+	@git ls-files '*.c' '*.h' '*.cpp' '*.js' | xargs clang-format -i
 
 lint:
 	@$(SETUP) build develop

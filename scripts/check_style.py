@@ -18,7 +18,8 @@ MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 100
 
 FOLDERS = ("bench", "cmake", "examples", "include", "scripts", "src", "tests")
-SUFFIXES = (".c", ".h", ".cpp", ".py", ".sh", ".cmake")
+SUFFIXES = (".c", ".h", ".cpp", ".py", ".sh", ".cmake", ".js", ".css",
+            ".html")
 VAGUE = {"util", "utils", "common", "helper", "helpers", "misc"}
 UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X)\b")
 

@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 echo "clang-format"
-git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
+git ls-files '*.c' '*.h' '*.cpp' '*.js' | xargs clang-format --dry-run -Werror
 echo "shellcheck"
 { git ls-files '*.sh'; echo .ci/run; } | xargs shellcheck
 echo "clang-tidy"

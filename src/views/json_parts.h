@@ -5,7 +5,13 @@
 #define VIEWS_JSON_PARTS_H
 
 #include "base/json.h"
-#include "run/run.h"
+#include "views/scope_rows.h"
+
+/* What is said about a run as a whole: the members from "run" to "health", for
+ * an object that the caller begins and ends. source may be NULL. */
+enum assay_status json_head(struct json_writer *json, const struct run *run,
+                            const struct rows *rows, const char *source,
+                            struct error *err);
 
 /* The member "memory": the peak and who owned it; null where it is unknown. */
 enum assay_status json_memory(struct json_writer *json, const struct run *run,
@@ -26,5 +32,9 @@ enum assay_status json_outliers(struct json_writer *json, const struct run *run,
 /* The member "findings", the most milliseconds first. */
 enum assay_status json_findings(struct json_writer *json, const struct run *run,
                                 struct error *err);
+
+/* The member "peaks": what rows are held against, the facts of the machine
+ * raised to what the run itself reached. */
+void json_peaks(struct json_writer *json, const struct peaks *peaks);
 
 #endif

@@ -2,7 +2,6 @@
  *
  * docs/show.md lists the members. The tree is a flat array in the order of the
  * screen: a row names its parent by index, so no reader needs to nest. */
-#include "base/json.h"
 #include "views/columns.h"
 #include "views/fields.h"
 #include "views/json_parts.h"
@@ -31,7 +30,7 @@ static void write_facts(struct json_writer *json, const struct run *run,
 }
 
 static void write_run(struct json_writer *json, const struct run *run,
-                      const struct view_options *options)
+                      const char *source)
 {
     const struct scope *root = run_scope(run, RUN_ROOT);
 
@@ -39,7 +38,7 @@ static void write_run(struct json_writer *json, const struct run *run,
     json_object_begin(json);
     json_member_string(json, "name", root->name);
     json_member_string(json, "class", root->class_name);
-    json_member_string(json, "source", options->source);
+    json_member_string(json, "source", source);
     json_member_string(json, "program", run_fact(run, "program.name"));
     json_member_string(json, "command", run_fact(run, "program.command"));
     json_member_string(json, "started", run_fact(run, "time.started"));
@@ -278,9 +277,7 @@ static enum assay_status write_row(struct json_writer *json,
     return st;
 }
 
-/* What rows are held against: the facts of the machine, raised to what the run
- * itself reached. */
-static void write_peaks(struct json_writer *json, const struct peaks *peaks)
+void json_peaks(struct json_writer *json, const struct peaks *peaks)
 {
     json_key(json, "peaks");
     json_object_begin(json);
@@ -310,13 +307,38 @@ static enum assay_status write_tree(struct json_writer *json,
 
     json_member_bool(json, "threads_add_up", rows->adds_up);
     json_member_double(json, "macs_cover", rows->macs_cover);
-    write_peaks(json, &rows->peaks);
+    json_peaks(json, &rows->peaks);
     json_key(json, "tree");
     json_array_begin(json);
     for (size_t i = 0; !st && i < rows->n; i++)
         st = write_row(json, run, rows, i, &path, err);
     json_array_end(json);
     str_release(&path);
+    return st;
+}
+
+enum assay_status json_head(struct json_writer *json, const struct run *run,
+                            const struct rows *rows, const char *source,
+                            struct error *err)
+{
+    enum assay_status st;
+
+    write_run(json, run, source);
+    write_threads(json, run);
+    st = write_latency(json, run, err);
+    if (st)
+        return st;
+    write_stages(json, rows);
+    write_balance(json, run, rows);
+    st = write_steadiness(json, run, err);
+    if (!st)
+        st = json_memory(json, run, err);
+    if (!st)
+        st = json_content(json, run, err);
+    if (!st)
+        st = json_findings(json, run, err);
+    if (!st)
+        write_health(json, run);
     return st;
 }
 
@@ -331,23 +353,9 @@ enum assay_status view_json(const struct run *run,
     if (st)
         goto done;
     json_object_begin(&json);
-    write_run(&json, run, options);
-    write_threads(&json, run);
-    st = write_latency(&json, run, err);
+    st = json_head(&json, run, &rows, options->source, err);
     if (st)
         goto done;
-    write_stages(&json, &rows);
-    write_balance(&json, run, &rows);
-    st = write_steadiness(&json, run, err);
-    if (!st)
-        st = json_memory(&json, run, err);
-    if (!st)
-        st = json_content(&json, run, err);
-    if (!st)
-        st = json_findings(&json, run, err);
-    if (st)
-        goto done;
-    write_health(&json, run);
     write_counters(&json, run);
     json_series(&json, run);
     st = write_tree(&json, run, &rows, err);

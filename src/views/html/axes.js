@@ -1,0 +1,100 @@
+/* html/axes.js - scales, axes and the frame of a chart. */
+
+/* Round steps: about `wanted` of them from low to high. */
+function niceTicks(low, high, wanted) {
+  const rough = (high - low) / Math.max(1, wanted);
+  if (!(rough > 0) || !Number.isFinite(rough))
+    return [low];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map(factor => factor * power).find(size => size >= rough * 0.999);
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++)
+    ticks.push(i * step);
+  return ticks;
+}
+
+function linearScale(low, high, from, to) {
+  const span = high - low || 1;
+  const scale = value => from + (value - low) / span * (to - from);
+  scale.ticks = wanted => niceTicks(low, high, wanted);
+  scale.text = value => {
+    const step = niceTicks(low, high, 5);
+    const size = step.length > 1 ? step[1] - step[0] : 1;
+    const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(size) + 1e-9)));
+    return decimals ? value.toFixed(decimals) : grouped(Math.round(value));
+  };
+  return scale;
+}
+
+function logScale(low, high, from, to) {
+  const a = Math.log10(low), b = Math.log10(high);
+  const scale = value => from + (Math.log10(value) - a) / (b - a || 1) * (to - from);
+  scale.ticks = () => {
+    const ticks = [];
+    for (let power = Math.ceil(a - 1e-9); power <= b + 1e-9; power++)
+      ticks.push(10 ** power);
+    return ticks;
+  };
+  scale.text = value => value >= 1 ? grouped(value) : String(Number(value.toPrecision(1)));
+  return scale;
+}
+
+/* A drawing with axes. options: width, height, x and y (makers of scales, given
+ * where the plot begins and ends), xLabel, yLabel, label for who cannot see. */
+function newChart(options) {
+  const {width, height} = options;
+  const plot = {left: 52, right: width - 12, top: 22, bottom: height - 38};
+  const x = options.x(plot.left, plot.right), y = options.y(plot.bottom, plot.top);
+  const svg = draw("svg", {
+    class: "chart",
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    role: "group",
+    "aria-label": options.label
+  });
+  for (const tick of y.ticks(Math.max(2, (plot.bottom - plot.top) / 50))) {
+    svg.append(
+        draw("line", {class: "rule", x1: plot.left, x2: plot.right, y1: y(tick), y2: y(tick)}),
+        draw("text", {x: plot.left - 8, y: y(tick) + 4, "text-anchor": "end"}, y.text(tick)));
+  }
+  for (const tick of x.ticks(Math.max(2, (plot.right - plot.left) / 90)))
+    svg.append(draw("line",
+                   {class: "rule", x1: x(tick), x2: x(tick), y1: plot.bottom, y2: plot.bottom + 4}),
+        draw("text", {x: x(tick), y: plot.bottom + 17, "text-anchor": "middle"}, x.text(tick)));
+  svg.append(draw("line",
+                 {class: "axis", x1: plot.left, x2: plot.right, y1: plot.bottom, y2: plot.bottom}),
+      draw("text", {x: plot.right, y: height - 4, "text-anchor": "end"}, options.xLabel),
+      draw("text", {x: 0, y: 11}, options.yLabel));
+  return {svg, x, y, plot};
+}
+
+const PAPER_WIDTH = 720;
+
+/* How wide a chart can be in its place. Before printing, the page still has the
+ * size of the screen. */
+function widthOf(element) {
+  if (state.isPaper)
+    return PAPER_WIDTH;
+  return Math.max(280, Math.round(element.getBoundingClientRect().width) || 700);
+}
+
+/* Points that arrow keys go through: one of them is in the order of the tab
+ * key, and Enter chooses it. */
+function rove(points, choose) {
+  points.forEach((point, i) => {
+    point.setAttribute("tabindex", i === 0 ? 0 : -1);
+    point.addEventListener("keydown", event => {
+      const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+      if (step) {
+        const next = points[(i + step + points.length) % points.length];
+        point.setAttribute("tabindex", -1);
+        next.setAttribute("tabindex", 0);
+        next.focus();
+        event.preventDefault();
+      } else if (event.key === "Enter" && choose) {
+        choose(i);
+      }
+    });
+  });
+}

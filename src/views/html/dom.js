@@ -1,0 +1,67 @@
+"use strict";
+/* html/dom.js - elements. Whatever comes out of a run goes in as text: nothing
+ * here or in the other files reads markup. */
+
+function fill(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on"))
+      element.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined));
+  return element;
+}
+
+/* make("p", {class: "note"}, "text", element, null) */
+function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/* As make(), of a drawing. */
+function draw(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+/* A name out of a run: set apart from its neighbours, whichever way it is
+ * written, and with the middle left out where it is longer than most. */
+function nameText(text, most = 80) {
+  return make("bdi", {}, shorten(text, most));
+}
+
+function shorten(text, most) {
+  const letters = text.length > 2 * most ? text.slice(0, most) + text.slice(-most) : text;
+  const all = Array.from(letters);
+  if (text.length <= most || all.length <= most)
+    return text;
+  const half = Math.floor((most - 1) / 2);
+  return all.slice(0, half).join("") + "\u2026" + all.slice(-half).join("");
+}
+
+/* For a canvas, which has no element to set a name apart with. */
+function isolated(text) {
+  return "\u2068" + text + "\u2069";
+}
+
+/* Tells a screen reader what the eye sees happen. */
+function speak(text) {
+  byId("spoken").textContent = text;
+}
+
+/* [[label, value], ...] as a list; values may be several, a column each. */
+function pairs(rows, columns = 1) {
+  return make("dl", {class: columns > 1 ? "two" : null}, rows.map(([label,
+    ...values]) => [make("dt", {}, label), values.map(value => make("dd", {}, value))]));
+}
+
+function missing(...text) {
+  return make("p", {class: "missing"}, ...text);
+}
+
+function code(text) {
+  return make("code", {}, text);
+}

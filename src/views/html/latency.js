@@ -1,0 +1,170 @@
+/* html/latency.js - how the iterations spread: a histogram, and one after the
+ * other. */
+
+function sideFill(report, side) {
+  return sideClass(report.comparison ? side : 1);
+}
+
+/* About as many bins as a reader can tell apart, of a round width. */
+function binsOf(low, high, n) {
+  const wanted = Math.max(8, Math.min(40, Math.ceil(2 * Math.sqrt(n))));
+  const ticks = niceTicks(low, high, wanted);
+  const step = ticks.length > 1 ? ticks[1] - ticks[0] : Math.max(high * 0.01, 1e-6);
+  const first = Math.floor(low / step) * step;
+  return {first, step, n: Math.floor((high - first) / step + 1e-9) + 1};
+}
+
+function countInto(bins, values) {
+  const counts = new Array(bins.n).fill(0);
+  for (const value of values)
+    counts[Math.min(
+        bins.n - 1, Math.max(0, Math.floor((value - bins.first) / bins.step + 1e-9)))]++;
+  return counts;
+}
+
+/* Where the median lies with 95 % confidence. */
+function drawBand(chart, latency) {
+  const left = chart.x(latency.median_low_ms), right = chart.x(latency.median_high_ms);
+  chart.svg.append(draw("rect", {
+    class: "band",
+    x: left,
+    y: chart.plot.top,
+    width: Math.max(1, right - left),
+    height: chart.plot.bottom - chart.plot.top
+  }));
+}
+
+function drawMedian(chart, run, report) {
+  const latency = run.latency;
+  const x = chart.x(latency.median_ms);
+  const isRight = x > (chart.plot.left + chart.plot.right) / 2;
+  chart.svg.append(
+      draw("line", {class: "mark", x1: x, x2: x, y1: chart.plot.top, y2: chart.plot.bottom}),
+      draw("text", {
+        class: "strong",
+        x: isRight ? x - 5 : x + 5,
+        y: chart.plot.top + 8 + 15 * (report.comparison ? run.side : 0),
+        "text-anchor": isRight ? "end" : "start"
+      },
+          (report.comparison ? letterOf(run.side) + " " : "") +
+              `median ${timeText(latency.median_ms)}`));
+}
+
+function drawHistogram(report, place) {
+  const all = report.runs.flatMap(run => run.iterations.ms);
+  const bins = binsOf(Math.min(...all), Math.max(...all), all.length);
+  const counts = report.runs.map(run => countInto(bins, run.iterations.ms));
+  const chart = newChart({
+    width: widthOf(place),
+    height: 280,
+    label: "Histogram of the iterations' times",
+    x: (from, to) => linearScale(bins.first, bins.first + bins.n * bins.step, from, to),
+    y: (from, to) => linearScale(0, Math.max(...counts.flat()) * 1.1, from, to),
+    xLabel: "ms an iteration",
+    yLabel: "iterations"
+  });
+  if (!report.comparison && isKnown(report.main.latency.median_low_ms))
+    drawBand(chart, report.main.latency);
+  report.runs.forEach((run, side) => counts[side].forEach((n, i) => {
+    const low = bins.first + i * bins.step;
+    if (n === 0)
+      return;
+    const bar = draw("rect", {
+      class: `column${report.comparison ? " over" : ""} ${sideFill(report, side)}`,
+      x: chart.x(low) + 0.5,
+      y: chart.y(n),
+      width: Math.max(1, chart.x(low + bins.step) - chart.x(low) - 1),
+      height: chart.plot.bottom - chart.y(n)
+    });
+    explain(bar,
+        () => [tooltipHead(timeRange(low, low + bins.step)),
+            pairs([[report.comparison ? letterOf(side) : "iterations", grouped(n)]])]);
+    chart.svg.append(bar);
+  }));
+  for (const run of report.runs)
+    if (isKnown(run.latency.median_ms))
+      drawMedian(chart, run, report);
+  return chart.svg;
+}
+
+/* The value of a series in each iteration, by iteration. */
+function seriesValues(series) {
+  return new Map(series.iteration.map((iteration, i) => [iteration, series.value[i]]));
+}
+
+/* What else is known of an iteration. */
+function iterationLines(run, index, ms) {
+  const rows = [["time", timeText(ms)]];
+  for (const series of run.series.values()) {
+    const at = series.iteration.indexOf(index);
+    if (at < 0)
+      continue;
+    const value = series.value[at];
+    rows.push([
+      series.name.replace(/^[a-z]+\./, "").replaceAll("_", " "),
+      series.labels.length ? nameText(series.labels[value] || UNKNOWN, 40)
+                           : plainNumber(value) + (series.unit ? "\u00a0" + series.unit : "")
+    ]);
+  }
+  return [tooltipHead(`iteration ${index + 1}`), pairs(rows)];
+}
+
+function drawInOrder(report, place) {
+  const all = report.runs.flatMap(run => run.iterations.ms);
+  const last = Math.max(...report.runs.flatMap(run => run.iterations.index));
+  const low = Math.min(...all), high = Math.max(...all), rim = (high - low || high) * 0.08;
+  const chart = newChart({
+    width: widthOf(place),
+    height: 280,
+    label: "The iterations one after the other",
+    x: (from, to) => linearScale(1, Math.max(last + 1, 2), from, to),
+    y: (from, to) => linearScale(Math.max(0, low - rim), high + rim, from, to),
+    xLabel: "iteration",
+    yLabel: "ms"
+  });
+  const points = report.runs.flatMap((run, side) => run.iterations.index.map((index, i) => {
+    const ms = run.iterations.ms[i];
+    const point = draw("circle", {
+      class: `point ${sideFill(report, side)}`,
+      cx: chart.x(index + 1),
+      cy: chart.y(ms),
+      r: all.length > 300 ? 2.5 : 4,
+      role: "img",
+      "aria-label": `iteration ${index + 1}, ${timeText(ms)}`
+    });
+    explain(point, () => iterationLines(run, index, ms));
+    return point;
+  }));
+  rove(points);
+  chart.svg.append(...points);
+  return chart.svg;
+}
+
+function steadyWords(report) {
+  return report.runs.filter(run => run.steady)
+      .map(run => make("p", {class: "note"},
+               report.comparison ? letterOf(run.side) + ": " : "Steadiness: ", run.steady.text,
+               "."));
+}
+
+function latencyView(report) {
+  const left = make("div", {class: "block"}), right = make("div", {class: "block"});
+  const content = photographsBlock(report);
+  const has = report.runs.some(run => run.iterations.ms.length > 0);
+  const element = make("section", {},
+      has ? make("div", {class: "charts"}, left, right)
+          : missing("No iterations are marked in this run, so there is no latency to spread. ",
+                "A program marks them with ", code("assay_iteration_begin()"),
+                "; traces of PyTorch carry them as ProfilerStep."),
+      content.element);
+
+  function render() {
+    if (has) {
+      left.replaceChildren(
+          make("h2", {}, "How often"), drawHistogram(report, left), ...steadyWords(report));
+      right.replaceChildren(make("h2", {}, "In order"), drawInOrder(report, right));
+    }
+    content.render();
+  }
+  return {key: "latency", label: "Latency", element, render};
+}

@@ -1,0 +1,65 @@
+/* html/machine.js - what the numbers depend on: machine, settings, model. */
+
+const FACT_ORDER =
+    ["machine", "settings", "model", "input", "content", "photos", "memory", "program", "time"];
+
+/* Facts by the first word of their key. */
+function factGroups(report) {
+  const keys = new Set(report.runs.flatMap(run => Object.keys(run.facts)));
+  const groups = new Map();
+  for (const key of keys) {
+    const dot = key.indexOf(".");
+    const group = dot > 0 && FACT_ORDER.includes(key.slice(0, dot)) ? key.slice(0, dot) : "other";
+    if (!groups.has(group))
+      groups.set(group, []);
+    groups.get(group).push(key);
+  }
+  const rank = name => (FACT_ORDER.indexOf(name) + FACT_ORDER.length + 1) % (FACT_ORDER.length + 1);
+  return Array.from(groups).sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
+}
+
+function factText(key, value) {
+  if (value === undefined)
+    return UNKNOWN;
+  return /_bytes$/.test(key) && /^\d+$/.test(value) ? bytesText(Number(value))
+                                                    : nameText(value, 400);
+}
+
+/* "parameter_bytes" of the group "model": "parameter bytes". */
+function factLabel(group, key) {
+  return (key.startsWith(group + ".") ? key.slice(group.length + 1) : key)
+      .replace(/_bytes$/, "")
+      .replaceAll("_", " ");
+}
+
+function factTable(report, group, keys) {
+  return make("div", {class: "block"}, make("h2", {}, nameText(group)),
+      make("table", {}, make("tbody", {}, keys.map(key => {
+        const values = report.runs.map(run => run.facts[key]);
+        const differs = values.length > 1 && values[0] !== values[1];
+        return make("tr", {class: differs ? "differs" : null},
+            make("th", {scope: "row"}, nameText(factLabel(group, key))),
+            values.map(value => make("td", {}, factText(key, value))));
+      }))));
+}
+
+function threadsTable(run) {
+  return make("div", {class: "block"}, make("h2", {}, "threads"),
+      make("table", {},
+          make("tbody", {},
+              run.threads.map(thread => make("tr", {}, make("td", {}, nameText(thread.name)),
+                                  make("td", {class: "soft"}, thread.kind))))));
+}
+
+function machineView(report) {
+  const groups = factGroups(report);
+  const element = make("section", {},
+      report.comparison ? make("p", {class: "note"}, "A, then B; what differs is in bold.") : null,
+      groups.some(([name]) => name === "machine")
+          ? null
+          : missing("This run does not say which machine it ran on; ",
+                "traces of other profilers often do not."),
+      make("div", {class: "facts"}, groups.map(([name, keys]) => factTable(report, name, keys)),
+          report.main.threads.length > 1 ? threadsTable(report.main) : null));
+  return {key: "machine", label: "Machine and settings", element, render() {}};
+}

@@ -1,0 +1,204 @@
+/* html/roofline.js - modules against what the machine can do.
+ *
+ * Across, how many operations a module does for each byte that it moves; up,
+ * how many it does in a second. Nothing can lie above the roof: the slope is
+ * what the memory can deliver, the flat part what the arithmetic can. */
+
+/* The highest line first: caches, then memory. */
+function peaksOf(run) {
+  const peaks = run.peaks;
+  const lines = [
+    ...peaks.caches.map(cache => ({name: `L${cache.level}`, gbs: cache.gbs})),
+    {name: "memory", gbs: peaks.gbs}
+  ];
+  return {
+    gflops: peaks.gflops,
+    isRaised: peaks.is_raised,
+    bandwidths: lines.filter(line => isKnown(line.gbs)).sort((a, b) => b.gbs - a.gbs)
+  };
+}
+
+/* What was executed, or else what the direct algorithm would. */
+function workOf(scope) {
+  if (isKnown(scope.own_done_flops) && isKnown(scope.own_done_bytes))
+    return {flops: scope.own_done_flops, bytes: scope.own_done_bytes, isDone: true};
+  const flops = 2 * (scope.own_macs || 0) + (scope.own_flops || 0);
+  return {flops, bytes: (scope.own_read_bytes || 0) + (scope.own_write_bytes || 0), isDone: false};
+}
+
+function rooflinePoint(node, side) {
+  const scope = node.sides[side];
+  if (!scope || node.isOutside || !(scope.self_ms > 0))
+    return null;
+  const work = workOf(scope);
+  if (!(work.flops > 0) || !(work.bytes > 0))
+    return null;
+  return {
+    node,
+    side,
+    scope,
+    isDone: work.isDone,
+    intensity: work.flops / work.bytes,
+    gflops: work.flops / scope.self_ms / 1e6,
+    gbs: work.bytes / scope.self_ms / 1e6,
+    ms: scope.self_ms
+  };
+}
+
+function rooflineView(report) {
+  const element = make("section");
+  const points = report.runs.flatMap(run => report.nodes.map(node => rooflinePoint(node, run.side)))
+                     .filter(Boolean)
+                     .sort((a, b) => b.ms - a.ms);
+  const peaks = peaksOf(report.main);
+
+  function ranges() {
+    const xs = points.map(point => point.intensity), ys = points.map(point => point.gflops);
+    if (peaks.gflops)
+      ys.push(peaks.gflops * 1.3);
+    if (peaks.gflops && peaks.bandwidths.length)
+      xs.push(...peaks.bandwidths.map(line => peaks.gflops / line.gbs * 1.5));
+    const down = values => 10 ** Math.floor(Math.log10(Math.min(...values)));
+    const up = values => 10 ** Math.ceil(Math.log10(Math.max(...values)));
+    return {x: [Math.max(down(xs), 1e-4), up(xs)], y: [Math.max(down(ys), up(ys) / 1e6), up(ys)]};
+  }
+
+  /* What a cache or the memory delivers, up to the flat roof. */
+  function drawSlope(chart, range, {name, gbs}) {
+    const top = peaks.gflops || range.y[1];
+    const from = Math.max(range.x[0], range.y[0] / gbs), to = Math.min(range.x[1], top / gbs);
+    if (!(from < to))
+      return;
+    const x1 = chart.x(from), y1 = chart.y(from * gbs), x2 = chart.x(to), y2 = chart.y(to * gbs);
+    const angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI;
+    chart.svg.append(
+        draw("line", {class: name === "memory" ? "roof" : "roof thin", x1, y1, x2, y2}),
+        draw("text", {
+          transform:
+              `translate(${x1 + (x2 - x1) * 0.08},${y1 + (y2 - y1) * 0.08 - 6}) rotate(${angle})`
+        },
+            `${name} ${threeDigits(gbs)} GB/s`));
+  }
+
+  function drawRoof(chart, range) {
+    if (isKnown(peaks.gflops)) {
+      const widest = peaks.bandwidths.length ? peaks.bandwidths[0].gbs : Infinity;
+      const from = Math.min(range.x[1], Math.max(range.x[0], peaks.gflops / widest));
+      const y = chart.y(peaks.gflops);
+      chart.svg.append(
+          draw("line", {class: "roof", x1: chart.x(from), x2: chart.plot.right, y1: y, y2: y}),
+          draw("text", {x: chart.plot.right, y: y - 6, "text-anchor": "end"},
+              `peak ${threeDigits(peaks.gflops)} GFLOP/s`));
+    }
+    for (const line of peaks.bandwidths)
+      drawSlope(chart, range, line);
+  }
+
+  function lines(point) {
+    const rows = [
+      ["GFLOP/s", threeDigits(point.gflops)], ["GB/s", threeDigits(point.gbs)],
+      ["FLOP per byte", threeDigits(point.intensity)], ["self", timeText(point.ms)]
+    ];
+    if (isKnown(point.scope.bound))
+      rows.push(["bound by", point.scope.bound], ["of that", percentText(point.scope.reached)]);
+    if (report.comparison)
+      rows.unshift(["run", letterOf(point.side)]);
+    return [tooltipHead(pathText(point.node)), pairs(rows)];
+  }
+
+  function drawPoint(chart, point, most) {
+    const r = 3 + 13 * Math.sqrt(point.ms / most);
+    const fillName = report.comparison ? sideClass(point.side) : "fill-" + point.node.kind.key;
+    const circle = draw("circle", {
+      class: `point ${fillName}` + (isDim(point.node) ? " dim" : ""),
+      cx: chart.x(point.intensity),
+      cy: chart.y(point.gflops),
+      r,
+      role: "img",
+      "aria-label": `${shorten(pathText(point.node), 120)}, ${threeDigits(point.gflops)} GFLOP/s`,
+      onclick: () => select(point.node)
+    });
+    explain(circle, () => lines(point));
+    return circle;
+  }
+
+  /* From where a module was in A to where it is in B. */
+  function drawMoves(chart) {
+    const before =
+        new Map(points.filter(point => point.side === 0).map(point => [point.node, point]));
+    for (const point of points)
+      if (point.side === 1 && before.has(point.node)) {
+        const old = before.get(point.node);
+        chart.svg.append(draw("line", {
+          class: "joined",
+          x1: chart.x(old.intensity),
+          y1: chart.y(old.gflops),
+          x2: chart.x(point.intensity),
+          y2: chart.y(point.gflops)
+        }));
+      }
+  }
+
+  function notes() {
+    const texts = [];
+    if (!isKnown(peaks.gflops))
+      texts.push("The machine's peaks are not in this run, so there is no roof; ",
+          code("assay machine"), " measures them for the runs to come. ");
+    if (peaks.isRaised)
+      texts.push(
+          "A module was faster than the machine's probe, ", "so the peak is what it reached. ");
+    if (!points.some(point => point.isDone))
+      texts.push("Operations and bytes are those of the direct algorithm; ",
+          "what the kernels really executed is not in this run. ");
+    texts.push(`${
+        counted(points.length, "module")} with known work; the area of a point is its own time.`);
+    return make("p", {class: "note"}, texts);
+  }
+
+  function render() {
+    if (points.length === 0) {
+      element.replaceChildren(missing(
+          "This run does not say how many operations its modules do, so they cannot be set ",
+          "against the machine. Runs of ", code("assay run"), " do."));
+      return;
+    }
+    const range = ranges();
+    const chart = newChart({
+      width: widthOf(element),
+      height: Math.min(520, Math.max(340, widthOf(element) * 0.5)),
+      label: "Roofline: modules against the peaks of the machine",
+      x: (from, to) => logScale(range.x[0], range.x[1], from, to),
+      y: (from, to) => logScale(range.y[0], range.y[1], from, to),
+      xLabel: "FLOP per byte moved",
+      yLabel: "GFLOP/s"
+    });
+    const most = points[0].ms;
+    drawRoof(chart, range);
+    if (report.comparison)
+      drawMoves(chart);
+    const circles =
+        points.filter(point => point.gflops >= range.y[0] && point.intensity >= range.x[0])
+            .map(point => drawPoint(chart, point, most));
+    rove(circles, i => select(points[i].node));
+    chart.svg.append(...circles);
+    element.replaceChildren(chart.svg, kindLegend(), notes());
+  }
+
+  function kindLegend() {
+    if (report.comparison)
+      return make("ul", {class: "legend"},
+          report.runs.map(
+              run => make("li", {}, make("span", {class: "swatch " + sideClass(run.side)}),
+                  letterOf(run.side) + " ", nameText(run.label))));
+    const kinds = new Set(points.map(point => point.node.kind));
+    return make("ul", {class: "legend"},
+        Array.from(kinds,
+            kind => make("li", {}, make("span", {class: "swatch fill-" + kind.key}), kind.label)));
+  }
+
+  onChange(what => {
+    if (what === "matches" && !element.hidden)
+      render();
+  });
+  return {key: "roofline", label: "Roofline", element, render};
+}

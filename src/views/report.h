@@ -1,0 +1,39 @@
+/* views/report.h - runs as one HTML page that needs nothing else.
+ *
+ * The page is our own HTML, style and script from src/views/html/, embedded
+ * when the program is built, with the runs as JSON between them. It opens
+ * without a server and forbids itself the network. docs/report.md is its
+ * manual.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_REPORT_H
+#define VIEWS_REPORT_H
+
+#include "base/sink.h"
+#include "run/compare.h"
+#include "run/run.h"
+
+/* A JPEG or PNG file's bytes, borrowed. */
+struct report_picture {
+    const char *name; /* the file's, without its folder */
+    const char *bytes;
+    size_t n;
+};
+
+struct report_side {
+    const struct run *run;
+    const char *source; /* the run's file name */
+};
+
+struct report {
+    struct report_side sides[2]; /* the second one's run may be NULL */
+    /* Of the two, where there are two; else NULL. */
+    const struct comparison *comparison;
+    const struct report_picture *pictures;
+    size_t n_pictures;
+};
+
+enum assay_status view_html(const struct report *report, struct sink *sink,
+                            struct error *err);
+
+#endif

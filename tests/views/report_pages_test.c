@@ -1,0 +1,109 @@
+/* The pages that report_browser_test.py opens, and the runs in them as JSON
+ * beside, in tests/report of the build folder. */
+#include "base/file.h"
+#include "made_report.h"
+#include "made_runs.h"
+#include "test.h"
+#include "views/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define FOLDER TEST_BINARY_DIR "/tests/report"
+
+static struct error err;
+
+static void write_page(const char *name, const struct report *report)
+{
+    struct output *output;
+    char path[512];
+
+    err = (struct error){0};
+    CHECK(mkdir(FOLDER, 0777) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, FOLDER "/%s.html", name);
+    CHECK_STATUS(output_open(path, &output, &err), ASSAY_OK, &err);
+    CHECK_STATUS(view_html(report, output_sink(output), &err), ASSAY_OK, &err);
+    CHECK(output_sink(output)->written < 1000000);
+    CHECK_STATUS(output_commit(output, &err), ASSAY_OK, &err);
+}
+
+static void write_json(const char *name, const struct run *run)
+{
+    struct view_options options = view_defaults(term_plain(80));
+    struct output *output;
+    char path[512];
+
+    snprintf(path, sizeof path, FOLDER "/%s.json", name);
+    CHECK_STATUS(output_open(path, &output, &err), ASSAY_OK, &err);
+    CHECK_STATUS(view_json(run, &options, output_sink(output), &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(output_commit(output, &err), ASSAY_OK, &err);
+}
+
+static void write_one(const char *name, struct run *run)
+{
+    struct report report = {.sides = {{run, "made.assay"}}};
+
+    write_page(name, &report);
+    write_json(name, run);
+    run_free(run);
+}
+
+TEST(a_page_with_all_there_is_stays_under_a_megabyte)
+{
+    write_one("full", made_photographs(30, 1));
+}
+
+TEST(a_page_of_2000_scopes_and_20000_slices_stays_under_a_megabyte)
+{
+    write_one("busy", made_busy(2000, 20000));
+}
+
+TEST(a_page_of_hostile_names_is_written)
+{
+    write_one("hostile", made_hostile());
+}
+
+TEST(a_page_of_a_run_that_knows_little_is_written)
+{
+    write_one("bare", made_pipeline());
+}
+
+TEST(a_page_with_pictures_is_written)
+{
+    static const unsigned char pixel[] = {
+        /* a PNG of one red pixel */
+        0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d,
+        0x49, 0x48, 0x44, 0x52, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01,
+        0x08, 0x02, 0x00, 0x00, 0x00, 0x90, 0x77, 0x53, 0xde, 0x00, 0x00, 0x00,
+        0x0c, 0x49, 0x44, 0x41, 0x54, 0x08, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0x00,
+        0x00, 0x03, 0x01, 0x01, 0x00, 0x18, 0xdd, 0x8d, 0xb0, 0x00, 0x00, 0x00,
+        0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+    struct report_picture picture = {"<b>dog</b>_targets.jpg",
+                                     (const char *)pixel, sizeof pixel};
+    struct run *run = made_photographs(3, 1);
+    struct report report = {
+        .sides = {{run, "made.assay"}}, .pictures = &picture, .n_pictures = 1};
+
+    write_page("pictures", &report);
+    run_free(run);
+}
+
+TEST(a_page_of_two_runs_is_written)
+{
+    struct run *a = made_photographs(30, 1), *b = made_photographs(30, 1.25);
+    struct compare_side side_a = {(const struct run *const *)&a, 1};
+    struct compare_side side_b = {(const struct run *const *)&b, 1};
+    struct compare_options options = {0};
+    struct report report = {.sides = {{a, "old.assay"}, {b, "new.assay"}}};
+    struct comparison *comparison;
+
+    CHECK_STATUS(compare_new(&side_a, &side_b, &options, &comparison, &err),
+                 ASSAY_OK, &err);
+    report.comparison = comparison;
+    write_page("two", &report);
+    compare_free(comparison);
+    run_free(a);
+    run_free(b);
+}
