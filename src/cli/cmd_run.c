@@ -10,6 +10,7 @@
 #include "cli/look.h"
 #include "cli/messages.h"
 #include "cli/nearest.h"
+#include "cli/report_file.h"
 #include "cli/result.h"
 #include "detect/detect.h"
 #include "formats/published.h"
@@ -33,7 +34,8 @@ struct settings {
     double tuning_seconds;
     double score;
     const char *labels, *drawn_dir;
-    const char *output, *trace;
+    const char *output, *trace, *html;
+    bool has_pictures;
     bool has_explain;
 };
 
@@ -186,6 +188,15 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "write a trace for Perfetto too",
      FIELD(trace)},
+    {.name = "html",
+     .kind = OPTION_FILE,
+     .value = "FILE",
+     .help = "write a report to look at in a browser too",
+     FIELD(html)},
+    {.name = "pictures",
+     .kind = OPTION_FLAG,
+     .help = "put the drawn photographs into the report",
+     FIELD(has_pictures)},
     {.name = "score",
      .kind = OPTION_NUMBER,
      .value = "X",
@@ -293,6 +304,19 @@ static enum assay_status write_trace(const struct run *run, const char *path,
     return st;
 }
 
+static enum assay_status write_html(const struct settings *settings,
+                                    const struct detect_options *job,
+                                    const struct detect_report *report,
+                                    const struct run *run, struct sink *sink,
+                                    struct error *err)
+{
+    struct report_side side = {run, job->run_path};
+    const char *folder = settings->drawn_dir ? settings->drawn_dir : ".";
+    bool has_pictures = settings->has_pictures && report->n_drawn > 0;
+
+    return report_write(&side, 1, has_pictures ? folder : NULL, sink, err);
+}
+
 /* "run.assay 0.2 MB, street_targets.jpg and 23 more" */
 static enum assay_status tell_wrote(struct str *text,
                                     const struct detect_options *job,
@@ -370,7 +394,7 @@ static enum assay_status show_result(const struct settings *settings,
                                      const struct detect_options *job,
                                      const struct detect_report *report,
                                      const struct str *explained,
-                                     struct error *err)
+                                     struct result *html, struct error *err)
 {
     struct result result = {0};
     struct run *run = NULL;
@@ -384,6 +408,9 @@ static enum assay_status show_result(const struct settings *settings,
     }
     if (!st && settings->trace)
         st = write_trace(run, settings->trace, err);
+    if (!st && html->output)
+        st = result_close(
+            html, write_html(settings, job, report, run, html->sink, err), err);
     run_free(run);
     return st;
 }
@@ -414,18 +441,23 @@ static enum assay_status profile(const struct settings *settings,
     struct detect_report report = {0};
     struct str explained = {0};
     struct sink explain = sink_to_str(&explained);
-    enum assay_status st;
+    struct result html = {0};
+    enum assay_status st = ASSAY_OK;
 
     job->stop = interrupt_watch();
     job->progress = &progress;
     job->warnings = &screen;
     job->explain = settings->has_explain ? &explain : NULL;
-    st = detect_run(job, photos, &report, err);
+    if (settings->html)
+        st = result_open(settings->html, &html, err);
+    if (!st)
+        st = detect_run(job, photos, &report, err);
     progress_finish(&progress);
     if (!st && *job->stop)
         tell_stopped(job, &report);
     if (!st && report.n_measured)
-        st = show_result(settings, job, &report, &explained, err);
+        st = show_result(settings, job, &report, &explained, &html, err);
+    output_discard(html.output);
     detect_report_release(&report);
     str_release(&explained);
     return st;

@@ -14,6 +14,7 @@ const struct command *const commands[] = {
     &cmd_verify,
     &cmd_ops,
     &cmd_show,
+    &cmd_report,
     &cmd_trace,
     &cmd_plot,
     &cmd_compare,

@@ -1,0 +1,3 @@
+assay report missing.assay -o report.html
+echo "exit $?"
+ls
