@@ -1,0 +1,473 @@
+#!/usr/bin/python3
+"""The HTML report as a browser shows it: Debian's Chromium, without a window.
+
+    report_browser_test.py PAGES SCREENSHOTS
+
+PAGES has what report_pages_test wrote. Exits with 77 and says why where the
+browser, its driver or Selenium is missing.
+"""
+import json
+import pathlib
+import shutil
+import sys
+import unittest
+
+PAGES = pathlib.Path(sys.argv[1]).resolve()
+SCREENSHOTS = pathlib.Path(sys.argv[2])
+
+
+def leave(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.chrome.service import Service
+except ImportError:
+    leave("python3-selenium is not installed")
+BROWSER = shutil.which("chromium")
+DRIVER = shutil.which("chromedriver")
+if not BROWSER or not DRIVER:
+    leave("chromium and chromium-driver are not installed")
+
+TABS = ("tree", "table", "timeline", "memory", "roofline", "latency",
+        "pictures", "machine")
+
+
+def start_browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu",
+                     "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(DRIVER))
+
+
+def setUpModule():
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    Report.browser = start_browser()
+
+
+def tearDownModule():
+    Report.browser.quit()
+
+
+class Report(unittest.TestCase):
+    """One browser for all tests; each opens the page it needs."""
+
+    browser = None
+
+    def tearDown(self):
+        said = [entry["message"] for entry in self.browser.get_log("browser")]
+        self.assertEqual(said, [], "the console is not empty")
+
+    def show(self, page, tab="", width=1280, height=900, dark=False,
+             phone=False, media=""):
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1,
+             "mobile": phone})
+        self.browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"media": media, "features": [
+                {"name": "prefers-color-scheme",
+                 "value": "dark" if dark else "light"},
+                {"name": "prefers-reduced-motion", "value": "reduce"}]})
+        self.browser.get("about:blank")  # a new hash alone loads nothing
+        self.browser.get(f"{(PAGES / page).as_uri()}.html#{tab}")
+
+    def keep(self, name):
+        self.browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def find_all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def run_script(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def cell(self, name):
+        for cell in self.find_all(".icicle .cell"):
+            if cell.get_attribute("aria-label").startswith(name + ","):
+                return cell
+        self.fail(f"{name} is not in the tree")
+
+    def names_in_tree(self):
+        return {cell.get_attribute("aria-label").split(",")[0]
+                for cell in self.find_all(".icicle .cell")}
+
+    def column(self, label):
+        """The texts of a column of the table that is shown."""
+        return self.run_script("""
+            const table = [...document.querySelectorAll("#view-table table")]
+                .find(each => each.offsetParent);
+            const at = [...table.querySelectorAll("th")]
+                .findIndex(head => head.textContent === arguments[0]);
+            return [...table.querySelectorAll("tbody tr")]
+                .map(row => row.cells[at].textContent.trim());""", label)
+
+    def sort_by(self, label):
+        for head in self.find_all("#view-table th button"):
+            if head.text == label:
+                head.click()
+                return
+        self.fail(f"there is no column {label}")
+
+    def tooltip(self):
+        return self.run_script("""
+            const box = document.getElementById("tooltip");
+            return box.hidden ? "" : box.textContent;""")
+
+    def hover(self, element, x=0, y=0):
+        ActionChains(self.browser, duration=0) \
+            .move_to_element_with_offset(element, x, y).perform()
+
+    def press(self, *keys):
+        ActionChains(self.browser, duration=0).send_keys(*keys).perform()
+
+    def pixels(self):
+        """How many different colours the timeline's canvas has."""
+        return self.run_script("""
+            const canvas = document.querySelector("canvas");
+            const copy = document.createElement("canvas");
+            copy.width = canvas.width;
+            copy.height = canvas.height;
+            const pen = copy.getContext("2d", {willReadFrequently: true});
+            pen.drawImage(canvas, 0, 0);
+            const data = pen.getImageData(0, 0, copy.width, copy.height).data;
+            const seen = new Set();
+            for (let i = 0; i < data.length; i += 4)
+                seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+            return seen.size;""")
+
+
+class Figures(Report):
+    """The numbers of the run file are on the page."""
+
+    def setUp(self):
+        self.run_file = json.loads((PAGES / "full.json").read_text())
+
+    def test_the_head_has_latency_memory_and_work(self):
+        self.show("full")
+        text = self.find("#head").text
+        latency = self.run_file["latency"]
+        self.assertIn("small_detector", text)
+        self.assertIn(f"{latency['median_ms']:.1f} ms", text)
+        self.assertIn(f"{latency['p95_ms']:.1f} ms", text)
+        self.assertIn("100 MiB", text)
+        self.assertIn("30 iterations", text)
+
+    def test_the_table_has_every_module_with_its_times(self):
+        self.show("full", "table")
+        self.sort_by("module")
+        rows = sorted(self.run_file["tree"], key=lambda row: row["path"])
+        self.assertEqual(len(self.column("total ms")), len(rows))
+        for label, key in (("total ms", "total_ms"), ("self ms", "self_ms"),
+                           ("p95 ms", "p95_ms")):
+            shown = [float(text) for text in self.column(label)]
+            for got, row in zip(shown, rows):
+                self.assertAlmostEqual(got, row[key], delta=6e-4)
+
+    def test_the_machine_and_the_settings_are_told(self):
+        self.show("full", "machine")
+        text = self.find("#view-machine").text
+        for part in ("Test CPU", "small_detector", "130 MiB"):
+            self.assertIn(part, text)
+
+
+class Tree(Report):
+    def test_a_click_zooms_in_and_the_trail_leads_back(self):
+        self.show("full")
+        self.cell("roi_heads").click()
+        self.assertEqual(self.names_in_tree(), {
+            "pipeline", "model", "roi_heads", "box_roi_pool", "box_head"})
+        self.assertEqual(self.find(".details h2").text, "roi_heads")
+        self.keep("tree-zoomed")
+        self.find(".trail button").click()
+        self.assertIn("conv1", self.names_in_tree())
+
+    def test_keys_walk_the_tree(self):
+        self.show("full")
+        self.cell("pipeline").click()
+        self.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
+        self.assertEqual(self.find(".details h2").text, "backbone")
+        self.press(Keys.ENTER)
+        self.assertNotIn("roi_heads", self.names_in_tree())
+        self.press(Keys.ESCAPE)
+        self.assertIn("roi_heads", self.names_in_tree())
+
+    def test_a_module_is_as_wide_as_its_time(self):
+        self.show("full")
+        whole = self.cell("pipeline").size["width"]
+        conv = self.cell("conv2").size["width"]
+        iteration = 10 + 0.002 * 1450 / 3
+        self.assertAlmostEqual(conv / whole, 4 / iteration, delta=0.01)
+
+    def test_search_dims_the_rest_and_goes_to_matches(self):
+        self.show("full")
+        self.press("/")
+        self.press("conv")
+        self.assertEqual(self.find("#found").text, "2 found")
+        self.assertNotIn("dim", self.cell("conv1").get_attribute("class"))
+        self.assertIn("dim", self.cell("relu").get_attribute("class"))
+        self.press(Keys.ENTER, Keys.ENTER)
+        self.assertEqual(self.find(".details h2").text, "conv2")
+        self.press(Keys.ESCAPE)
+        self.assertNotIn("dim", self.cell("relu").get_attribute("class"))
+
+    def test_hovering_tells_the_figures(self):
+        self.show("full")
+        self.hover(self.cell("conv1"))
+        for part in ("conv1", "Conv2d", "3.00 ms", "150"):  # GFLOP/s
+            self.assertIn(part, self.tooltip().replace("\u00a0", " "))
+
+
+class Table(Report):
+    def test_a_column_sorts_both_ways(self):
+        self.show("full", "table")
+        for _ in range(2):
+            self.sort_by("self ms")
+        down = [float(text) for text in self.column("self ms")]
+        self.assertEqual(down[0], 0)
+        self.assertEqual(down, sorted(down))
+        self.sort_by("self ms")
+        self.assertEqual([float(text) for text in self.column("self ms")],
+                         down[::-1])
+        sort = self.find("#view-table th[aria-sort]")
+        self.assertEqual(sort.get_attribute("aria-sort"), "descending")
+
+    def test_the_search_filters_it(self):
+        self.show("full", "table")
+        self.find("#query").send_keys("backbone.conv")
+        self.assertEqual(len(self.column("module")), 2)
+
+    def test_classes_add_up_their_modules(self):
+        self.show("full", "table")
+        self.find("#rows option[value=classes]").click()
+        named = dict(zip(self.column("class"), self.column("self ms")))
+        self.assertAlmostEqual(float(named["Conv2d"]), 7, delta=1e-3)
+
+    def test_keys_walk_the_rows_and_enter_selects_one(self):
+        self.show("full", "table")
+        self.find("#view-table tbody tr").click()
+        self.press(Keys.ARROW_DOWN, Keys.ENTER)
+        chosen = self.find("#view-table tr[aria-selected=true]")
+        self.assertIn(self.column("module")[1], chosen.text)
+        self.find("#view-table .controls button").click()
+        self.assertEqual(self.find(".details h2").text, "model")
+
+    def test_of_many_rows_some_are_shown_until_asked(self):
+        self.show("busy", "table")
+        self.assertEqual(len(self.column("module")), 200)
+        self.find("#view-table .more-rows").click()
+        self.assertEqual(len(self.column("module")), 2000)
+
+
+class Timeline(Report):
+    def test_hovering_tells_what_ran_when(self):
+        self.show("full", "timeline")
+        canvas = self.find("canvas")
+        self.hover(canvas, 0, 42 + 9 - canvas.size["height"] // 2)
+        self.assertIn("pipeline", self.tooltip())
+
+    def test_keys_zoom_and_pick_slices(self):
+        self.show("full", "timeline")
+        self.run_script("document.querySelector('canvas').focus()")
+        before = self.pixels()
+        self.press(".", Keys.ARROW_DOWN, ".")
+        self.assertIn("model", self.find(".said").text)
+        self.press(Keys.ENTER)
+        self.assertNotEqual(self.pixels(), before)
+        self.keep("timeline-zoomed")
+
+    def test_every_kept_iteration_can_be_chosen(self):
+        self.show("full", "timeline")
+        self.assertEqual(len(self.find_all("#view-timeline option")), 2)
+        self.find("#view-timeline option:last-child").click()
+        self.assertGreater(self.pixels(), 4)
+
+    def test_20000_slices_are_there_and_move(self):
+        self.show("busy", "timeline")
+        self.keep("timeline-busy")
+        self.assertGreater(self.pixels(), 3)
+        self.run_script("document.querySelector('canvas').focus()")
+        self.press("+", "+", "+", "+", Keys.ARROW_RIGHT, "0")
+        took = self.run_script("""
+            const timing = performance.getEntriesByType("navigation")[0];
+            return timing.loadEventEnd - timing.responseEnd;""")
+        print(f"the page of 20000 slices was ready in {took:.0f} ms")
+
+
+class Charts(Report):
+    def test_the_peak_opens_the_ledger(self):
+        self.show("full", "memory")
+        self.assertFalse(self.find(".ledger").is_displayed())
+        self.find("#peak-0").click()
+        text = self.find(".ledger").text
+        for part in ("model.backbone.conv1", "25.0 MiB", "as loaded",
+                     "Together 100 MiB", "130 MiB"):
+            self.assertIn(part, text.replace("\u00a0", " "))
+        self.keep("memory")
+
+    def test_the_roofline_has_roof_and_modules(self):
+        self.show("full", "roofline")
+        self.assertIn("peak 200 GFLOP/s", self.find("#view-roofline").text)
+        self.assertIn("20.0 GB/s", self.find("#view-roofline").text)
+        points = self.find_all("#view-roofline .point")
+        self.assertEqual(len(points), 4)
+        self.hover(points[0])
+        self.assertIn("conv2", self.tooltip())  # the longest is the first
+        self.keep("roofline")
+
+    def test_the_histogram_counts_every_iteration(self):
+        self.show("full", "latency")
+        n = 0
+        for column in self.find_all("#view-latency .column"):
+            self.hover(column)
+            n += int(self.tooltip().split("iterations")[1])
+        self.assertEqual(n, 30)
+
+    def test_time_is_held_against_proposals_by_photograph(self):
+        self.show("full", "latency")
+        self.assertEqual(
+            [option.text for option in self.find_all("#view-latency option")],
+            ["proposals", "detections"])
+        points = self.find_all("#view-latency .block .block .point")
+        self.assertEqual(len(points), 30)
+        self.hover(points[0])
+        for part in ("dog.jpg", "10.8", "400"):
+            self.assertIn(part, self.tooltip())
+        rows = self.find("#view-latency .block .block table").text.split("\n")
+        self.assertTrue(rows[1].startswith("street.jpg 12.000 10 1000 11"),
+                        rows[1])
+        self.keep("latency")
+
+    def test_pictures_are_shown(self):
+        self.show("pictures", "pictures")
+        self.assertEqual(self.run_script(
+            "return document.querySelector('img').naturalWidth"), 1)
+        self.assertEqual(self.find("figcaption").text,
+                         "<b>dog</b>_targets.jpg")
+
+
+class Two(Report):
+    def test_differences_are_in_the_same_views(self):
+        self.show("two")
+        self.assertIn("old.assay", self.find("#head").text)
+        self.assertIn("+25", self.find("#head").text)
+        self.assertIn("slower", self.cell("conv1").get_attribute("class"))
+        self.keep("two-tree")
+        self.run_script("location.hash = 'table'")
+        self.assertIn("slower", self.column("verdict"))
+        self.assertIn("+25\u00a0%", self.column("change"))
+        for tab in TABS[2:]:
+            self.run_script("location.hash = arguments[0]", tab)
+            self.keep(f"two-{tab}")
+
+
+class Any(Report):
+    def test_every_view_opens_on_every_page(self):
+        for page in ("full", "busy", "hostile", "bare", "two"):
+            for tab in TABS:
+                self.show(page, tab)
+                view = self.find(f"#view-{tab}")
+                self.assertTrue(view.is_displayed())
+                self.assertGreater(view.size["height"], 20)
+
+    def test_what_is_missing_is_said_in_its_place(self):
+        self.show("bare")
+        self.assertEqual(self.names_in_tree() & {"producer", "filter"},
+                         {"producer", "filter"})
+        for tab, words in (("timeline", "no timeline"),
+                           ("memory", "how much memory was live"),
+                           ("roofline", "how many operations"),
+                           ("latency", "No iterations are marked"),
+                           ("machine", "which machine it ran on"),
+                           ("pictures", "No pictures")):
+            self.run_script("location.hash = arguments[0]", tab)
+            self.assertIn(words, self.find(f"#view-{tab} .missing").text)
+
+    def test_hostile_names_are_text(self):
+        names = [row["name"] for row in
+                 json.loads((PAGES / "hostile.json").read_text())["tree"]]
+        for tab in TABS:
+            self.show("hostile", tab)
+            self.assertEqual(self.find_all("#views img, #head img"), [])
+            self.assertEqual(len(self.find_all("script")), 2)
+            self.assertNotEqual(self.browser.title, "broken in")
+        self.keep("hostile")
+        self.show("hostile", "table")
+        shown = " ".join(self.column("module"))
+        for name in names:
+            self.assertIn(" ".join(name.split()) if len(name) < 60 else "LLLL",
+                          " ".join(shown.split()))
+        self.show("hostile")
+        self.run_script("select(state.report.nodes[1])")
+        self.assertEqual(self.find(".details h2").text, "L" * 10000)
+
+    def test_the_page_asks_for_nothing(self):
+        self.show("full")
+        self.assertEqual(self.run_script(
+            "return performance.getEntriesByType('resource').length"), 0)
+
+    def test_colours_follow_the_system_and_the_switch(self):
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        self.show("full", dark=True)
+        dark = self.run_script(ground)
+        self.keep("tree-dark")
+        self.find(".theme").click()
+        light = self.run_script(ground)
+        self.assertNotEqual(dark, light)
+        self.show("full")
+        self.assertEqual(self.run_script(ground), light)
+        self.keep("tree")
+
+    def test_a_phone_scrolls_in_one_direction_only(self):
+        for tab in TABS:
+            self.show("full", tab, width=390, height=844, phone=True)
+            self.assertLessEqual(self.run_script(
+                "return document.documentElement.scrollWidth"), 390, tab)
+            self.keep(f"phone-{tab}")
+
+    def test_on_paper_every_view_is_there(self):
+        self.show("full", dark=True)
+        self.run_script("dispatchEvent(new Event('beforeprint'))")
+        self.show_paper()
+        for tab in TABS:
+            self.assertTrue(self.find(f"#view-{tab}").is_displayed(), tab)
+        self.assertFalse(self.find("#bar").is_displayed())
+        self.assertEqual(self.run_script(
+            "return document.documentElement.dataset.theme"), "light")
+        self.keep("paper")
+        self.run_script("dispatchEvent(new Event('afterprint'))")
+
+    def show_paper(self):
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                                     {"media": "print"})
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": 720, "height": 3000, "deviceScaleFactor": 1,
+             "mobile": False})
+
+    def test_the_tab_key_reaches_every_control(self):
+        self.show("full")
+        reached = []
+        for _ in range(12):
+            self.press(Keys.TAB)
+            reached.append(self.run_script(
+                "const at = document.activeElement;"
+                "return at.id || at.className || at.tagName"))
+        for control in ("skip", "plain theme", "tab-tree", "query"):
+            self.assertIn(control, reached)
+        self.assertTrue(any("cell" in name for name in reached), reached)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
