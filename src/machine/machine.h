@@ -124,6 +124,7 @@ struct machine_probe {
     double seconds; /* in all, at most about */
     const struct machine_topology *topology;
     double available_bytes; /* of memory; NaN: unknown */
+    size_t memory_bytes;    /* to go through; 0: enough for the caches */
     struct clock clock;
 };
 

@@ -13,7 +13,7 @@ enum assay_status probe_rate(const struct probe_task *task,
                              const struct clock *clock, int64_t deadline_ns,
                              double *rate, struct error *err)
 {
-    enum { least = 1, most = 1000 };
+    enum { least = 1, most = 500 };
     enum assay_status st = task->run(task->context, err);
     int64_t began = clock_now(clock), now = began, best = INT64_MAX;
     int64_t end = began + (int64_t)(task->seconds * 1e9);
@@ -128,6 +128,8 @@ static size_t memory_wanted(const struct machine_probe *probe)
         probe->topology, machine_last_level(probe->topology), probe->n_threads);
     double bytes = fmin(fmax(2 * (double)cache, least), most);
 
+    if (probe->memory_bytes)
+        return probe->memory_bytes;
     return (size_t)fmin(bytes, fmax(probe->available_bytes / 4, least));
 }
 
@@ -189,8 +191,10 @@ static enum assay_status measure_caches(const struct budget *budget,
 static enum assay_status measure_memory(const struct budget *budget,
                                         struct peaks *peaks, struct error *err)
 {
-    static const size_t step = 8 << 20;
-    struct probe_memory memory = {.bytes = memory_wanted(budget->probe),
+    static const size_t most_step = 8 << 20;
+    size_t bytes = memory_wanted(budget->probe);
+    size_t step = bytes < most_step ? bytes : most_step;
+    struct probe_memory memory = {.bytes = bytes,
                                   .step = step,
                                   .repeat = 1,
                                   .n_threads = budget->probe->n_threads};

@@ -173,6 +173,7 @@ TEST(the_peak_is_the_best_layer_through_the_backend)
                                   .seconds = 0.2,
                                   .topology = &small_caches,
                                   .available_bytes = NAN,
+                                  .memory_bytes = 1 << 16,
                                   .clock = still};
     struct peaks peaks;
 
@@ -210,6 +211,7 @@ TEST(a_backend_that_cannot_start_is_a_failure_not_a_crash)
                                   .seconds = 1e-6,
                                   .topology = &small_caches,
                                   .available_bytes = NAN,
+                                  .memory_bytes = 1 << 16,
                                   .clock = still};
     enum assay_status st;
     long nth = 1; /* the first allocation is the memory: it may fail */
