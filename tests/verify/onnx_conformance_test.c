@@ -37,7 +37,7 @@ static int try_case(const char *folder, int to)
     struct error err = {0};
     long before = mem_live();
     bool is_failed;
-    char model[512];
+    char model[600];
     enum assay_status st;
 
     alarm(seconds_a_case);
