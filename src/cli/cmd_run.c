@@ -1,18 +1,14 @@
-/* cli/cmd_run.c - assay run: photographs through a detector, profiled. */
+/* cli/cmd_run.c - assay run: photographs through a model, profiled. */
 #include "cli/command.h"
 
-#include "base/cache.h"
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/units.h"
 #include "cli/interrupt.h"
-#include "cli/labels.h"
 #include "cli/look.h"
 #include "cli/messages.h"
-#include "cli/nearest.h"
 #include "cli/report_file.h"
 #include "cli/result.h"
-#include "detect/detect.h"
+#include "cli/run_settings.h"
 #include "formats/published.h"
 #include "store/store.h"
 #include "views/views.h"
@@ -20,278 +16,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
-
-struct settings {
-    const char *weights;
-    int64_t seed;
-    int64_t classes, min_size, max_size;
-    int norm;
-    int64_t images, warm_up, batch, threads;
-    double precision_goal, time_limit;
-    bool is_plain;
-    int detail;
-    double tuning_seconds;
-    double score;
-    const char *labels, *drawn_dir;
-    const char *output, *trace, *html;
-    bool has_pictures;
-    bool has_explain;
-};
-
-static const struct settings defaults = {
-    .classes = 91,
-    .min_size = 800,
-    .max_size = 1333,
-    .warm_up = 1,
-    .batch = 1,
-    .precision_goal = 0.02,
-    .time_limit = 30,
-    .detail = ENGINE_OPS,
-    .tuning_seconds = 2,
-    .score = NAN,
-    .output = "run" STORE_SUFFIX,
-};
-
-static const char *const norms[] = {"frozen", "batch", NULL};
-static const char *const details[] = {"leaves", "modules", "ops", NULL};
-
-#define FIELD(field) OPTION_FIELD(struct settings, field)
-
-static const struct option options[] = {
-    {.kind = OPTION_SECTION, .help = "The model"},
-    {.name = "weights",
-     .letter = 'w',
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "a checkpoint of PyTorch, or safetensors",
-     .shown_default = "random weights",
-     FIELD(weights)},
-    {.name = "seed",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .max = 0x1p53,
-     .help = "of the random weights",
-     .shown_default = "0",
-     FIELD(seed)},
-    {.name = "classes",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 2,
-     .max = 100000,
-     .help = "classes, the background included",
-     .shown_default = "91",
-     FIELD(classes)},
-    {.name = "min-size",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 10000,
-     .help = "pixels that the shorter side is resized to",
-     .shown_default = "800",
-     FIELD(min_size)},
-    {.name = "max-size",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 10000,
-     .help = "pixels that the longer side may have then",
-     .shown_default = "1333",
-     FIELD(max_size)},
-    {.name = "norm",
-     .kind = OPTION_CHOICE,
-     .value = "KIND",
-     .choices = norms,
-     .help = "the batch norm of the body",
-     .shown_default = "frozen",
-     FIELD(norm)},
-    {.kind = OPTION_SECTION, .help = "How it runs"},
-    {.name = "iters",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1e9,
-     .help = "images to measure in all, going round the photographs",
-     .shown_default = "each photograph once, at least 5, then until "
-                      "--precision-goal or --time-limit",
-     FIELD(images)},
-    {.name = "precision-goal",
-     .kind = OPTION_PERCENT,
-     .value = "N%",
-     .max = 1,
-     .help = "without --iters: go on until the median is known to this, half "
-             "its 95 % interval; 0%: do not",
-     .shown_default = "2%",
-     FIELD(precision_goal)},
-    {.name = "time-limit",
-     .kind = OPTION_NUMBER,
-     .value = "SECONDS",
-     .max = 1e6,
-     .help = "of measuring for that; each photograph is measured once in any "
-             "case",
-     .shown_default = "30",
-     FIELD(time_limit)},
-    {.name = "warmup",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .max = 1e6,
-     .help = "iterations before the measuring begins; more where the "
-             "photographs are of more sizes, 0: none",
-     .shown_default = "1",
-     FIELD(warm_up)},
-    {.name = "batch",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 48,
-     .help = "images of one iteration",
-     .shown_default = "1",
-     FIELD(batch)},
-    {.name = "threads",
-     .letter = 't',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .help = "threads to compute with",
-     .shown_default = "the processors of this machine",
-     FIELD(threads)},
-    {.name = "plain",
-     .kind = OPTION_FLAG,
-     .help = "a kernel a module, as a framework's eager mode runs it",
-     FIELD(is_plain)},
-    {.name = "tune",
-     .kind = OPTION_NUMBER,
-     .value = "SECONDS",
-     .max = 3600,
-     .help = "time for choosing kernels by measuring them",
-     .shown_default = "2",
-     FIELD(tuning_seconds)},
-    {.name = "record",
-     .kind = OPTION_CHOICE,
-     .value = "DETAIL",
-     .choices = details,
-     .help = "how fine the recording is",
-     .shown_default = "ops",
-     FIELD(detail)},
-    {.kind = OPTION_SECTION, .help = "What comes out"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .value = "RUN",
-     .help = "write the run there",
-     .shown_default = "run.assay",
-     FIELD(output)},
-    {.name = "trace",
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "write a trace for Perfetto too",
-     FIELD(trace)},
-    {.name = "html",
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "write a report to look at in a browser too",
-     FIELD(html)},
-    {.name = "pictures",
-     .kind = OPTION_FLAG,
-     .help = "put the drawn photographs into the report",
-     FIELD(has_pictures)},
-    {.name = "score",
-     .kind = OPTION_NUMBER,
-     .value = "X",
-     .max = 1,
-     .help = "draw what is found with at least this score",
-     .shown_default = "0.5 with weights, nothing without",
-     FIELD(score)},
-    {.name = "labels",
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "names of the classes, a line each, the background first",
-     .shown_default = "COCO's",
-     FIELD(labels)},
-    {.name = "drawn",
-     .kind = OPTION_FILE,
-     .value = "FOLDER",
-     .help = "where the drawn photographs go",
-     .shown_default = "this folder",
-     FIELD(drawn_dir)},
-    {.name = "explain",
-     .kind = OPTION_FLAG,
-     .help = "say which kernel runs each convolution, and why",
-     FIELD(has_explain)},
-    {.kind = OPTION_END},
-};
-
-static enum assay_status check_model(const char *name, const char **full,
-                                     struct error *err)
-{
-    struct nearest nearest = nearest_to(name);
-
-    *full = model_full_name(name);
-    if (*full)
-        return ASSAY_OK;
-    for (const char *const *known = model_names(); *known; known++)
-        nearest_offer(&nearest, *known);
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "there is no model '%s'; did you mean '%s'?", name,
-                         nearest.candidate);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "there is no model '%s'; 'assay help run' names those "
-                     "that are",
-                     name);
-}
-
-/* Before the model runs: a folder that is missing would be noticed late. */
-static enum assay_status check_folder(const char *path, struct error *err)
-{
-    struct stat info;
-
-    if (!path || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
-        return ASSAY_OK;
-    return error_set(err, ASSAY_NOT_FOUND,
-                     "there is no folder '%s' for the drawn photographs; make "
-                     "it first",
-                     path);
-}
-
-static struct detect_options job_of(const struct settings *settings,
-                                    const char *model, size_t n_photos)
-{
-    struct detect_options job = {
-        .model = model,
-        .build = model_defaults(),
-        .weights = settings->weights,
-        .seed = (uint64_t)settings->seed,
-        .n_threads =
-            settings->threads ? (int)settings->threads : look_processors(),
-        .is_plain = settings->is_plain,
-        .detail = (enum engine_detail)settings->detail,
-        .tuning_seconds = settings->tuning_seconds,
-        .n_images = (uint64_t)settings->images,
-        .precision_goal = settings->images ? 0 : settings->precision_goal,
-        .time_limit = settings->time_limit,
-        .n_warm_up = (uint64_t)settings->warm_up,
-        .run_path = settings->output,
-        .drawn_dir = settings->drawn_dir,
-        .score = settings->score,
-    };
-    uint64_t at_least = n_photos > 5 ? n_photos : 5;
-
-    if (!job.n_images)
-        job.n_images = at_least;
-    if (isnan(job.score) && job.weights)
-        job.score = 0.5;
-    job.build.n_images = settings->batch;
-    job.build.n_classes = settings->classes;
-    job.build.min_size = settings->min_size;
-    job.build.max_size = settings->max_size;
-    job.build.norm = (enum model_norm)settings->norm;
-    if (job.weights)
-        job.build.norm_eps = weights_norm_eps(job.weights);
-    return job;
-}
 
 static enum assay_status write_trace(const struct run *run, const char *path,
                                      struct error *err)
@@ -304,7 +30,7 @@ static enum assay_status write_trace(const struct run *run, const char *path,
     return st;
 }
 
-static enum assay_status write_html(const struct settings *settings,
+static enum assay_status write_html(const struct run_settings *settings,
                                     const struct detect_options *job,
                                     const struct detect_report *report,
                                     const struct run *run, struct sink *sink,
@@ -346,13 +72,13 @@ tell_note(struct str *text, const struct detect_options *job, struct error *err)
     bool is_here = false;
     enum assay_status st;
 
-    if (job->weights)
+    if (job->weights || job->is_onnx || job->is_random)
         return ASSAY_OK;
     if (published && published_path(published, &path, &is_here, NULL))
         is_here = false;
     st = str_append(text, "the weights are random, so what is found means "
                           "nothing");
-    if (!st && isnan(job->score))
+    if (!st && isnan(job->score) && job->decode == DECODE_DETECTOR)
         st = str_append(text, " and nothing is drawn (--score X draws anyway)");
     if (!st && is_here)
         st = str_printf(text, "; published ones are here: --weights %s",
@@ -366,10 +92,38 @@ tell_note(struct str *text, const struct detect_options *job, struct error *err)
     return st ? error_nomem(err, text->n, "a note") : ASSAY_OK;
 }
 
+/* Texts for behind the screen. */
+struct extras {
+    struct str explained, found;
+};
+
+/* The first lines of what was found. */
+static void write_found(const struct str *found, struct sink *sink)
+{
+    enum { most_lines = 40 };
+    const char *line = str_text(found);
+    size_t n = 0, left = 0;
+
+    if (!found->n)
+        return;
+    sink_puts(sink, "\nfound\n");
+    for (; *line; n++) {
+        size_t length = strcspn(line, "\n") + 1;
+
+        if (n < most_lines)
+            sink_write(sink, line, length);
+        else
+            left++;
+        line += length;
+    }
+    if (left)
+        sink_printf(sink, "  ... and %zu more\n", left);
+}
+
 static enum assay_status write_summary(const struct run *run,
                                        const struct detect_options *job,
                                        const struct detect_report *report,
-                                       const struct str *explained,
+                                       const struct extras *extras,
                                        struct result *result, struct error *err)
 {
     struct view_options view = view_defaults(result->term);
@@ -383,17 +137,18 @@ static enum assay_status write_summary(const struct run *run,
         view.wrote = str_text(&wrote);
         view.note = note.n ? str_text(&note) : NULL;
         st = view_summary(run, &view, result->sink, err);
-        sink_puts(result->sink, str_text(explained));
+        write_found(&extras->found, result->sink);
+        sink_puts(result->sink, str_text(&extras->explained));
     }
     str_release(&note);
     str_release(&wrote);
     return st;
 }
 
-static enum assay_status show_result(const struct settings *settings,
+static enum assay_status show_result(const struct run_settings *settings,
                                      const struct detect_options *job,
                                      const struct detect_report *report,
-                                     const struct str *explained,
+                                     const struct extras *extras,
                                      struct result *html, struct error *err)
 {
     struct result result = {0};
@@ -403,7 +158,7 @@ static enum assay_status show_result(const struct settings *settings,
     if (!st)
         st = result_open(NULL, &result, err);
     if (!st) {
-        st = write_summary(run, job, report, explained, &result, err);
+        st = write_summary(run, job, report, extras, &result, err);
         st = result_close(&result, st, err);
     }
     if (!st && settings->trace)
@@ -429,7 +184,7 @@ static void tell_stopped(const struct detect_options *job,
                      "written");
 }
 
-static enum assay_status profile(const struct settings *settings,
+static enum assay_status profile(const struct run_settings *settings,
                                  struct detect_options *job,
                                  const struct photos *photos, struct error *err)
 {
@@ -439,15 +194,18 @@ static enum assay_status profile(const struct settings *settings,
         progress_start(&screen, &term, clock_real(), "running", "images",
                        job->precision_goal > 0 ? 0 : job->n_images);
     struct detect_report report = {0};
-    struct str explained = {0};
-    struct sink explain = sink_to_str(&explained);
+    struct extras extras = {0};
+    struct sink explain = sink_to_str(&extras.explained);
+    struct sink found = sink_to_str(&extras.found);
     struct result html = {0};
     enum assay_status st = ASSAY_OK;
 
     job->stop = interrupt_watch();
     job->progress = &progress;
     job->warnings = &screen;
+    job->onnx.problems = &screen;
     job->explain = settings->has_explain ? &explain : NULL;
+    job->found = job->weights || job->is_onnx ? &found : NULL;
     if (settings->html)
         st = result_open(settings->html, &html, err);
     if (!st)
@@ -456,20 +214,12 @@ static enum assay_status profile(const struct settings *settings,
     if (!st && *job->stop)
         tell_stopped(job, &report);
     if (!st && report.n_measured)
-        st = show_result(settings, job, &report, &explained, &html, err);
+        st = show_result(settings, job, &report, &extras, &html, err);
     output_discard(html.output);
     detect_report_release(&report);
-    str_release(&explained);
+    str_release(&extras.explained);
+    str_release(&extras.found);
     return st;
-}
-
-/* Where kernel choices are remembered. A home that is not there or may not be
- * written to is no failure: they are made again the next time. */
-static void find_choices(struct str *path)
-{
-    if (cache_path("kernels.txt", path, NULL) ||
-        cache_make_folders(path->text, NULL))
-        str_clear(path);
 }
 
 /* A machine is measured when it is first needed, but no one who wants a quick
@@ -490,59 +240,49 @@ static struct machine_options look_for(const struct detect_options *job,
 static enum assay_status run_model(const struct arguments *arguments,
                                    struct error *err)
 {
-    const struct settings *settings = arguments->settings;
-    const struct words *operands = &arguments->operands;
-    struct photos photos = {0};
-    struct labels labels = {0};
-    struct str choices = {0}, peaks = {0};
-    struct detect_options job;
-    const char *model;
-    enum assay_status st = check_model(operands->items[0], &model, err);
+    struct run_job job = {0};
+    struct str peaks = {0};
+    enum assay_status st =
+        run_job_make(&job, arguments->settings, &arguments->operands, err);
 
-    if (!st)
-        st = check_folder(settings->drawn_dir, err);
-    for (size_t i = 1; !st && i < operands->n; i++)
-        st = photos_add(&photos, operands->items[i], err);
-    if (!st && settings->labels)
-        st = labels_read(&labels, settings->labels, err);
-    if (!st)
-        find_choices(&choices);
     if (!st) {
-        job = job_of(settings, model, photos.n);
-        job.labels = labels.n ? labels.items : NULL;
-        job.n_labels = labels.n;
-        job.choices_path = choices.n ? choices.text : NULL;
-        job.machine = look_for(&job, &peaks);
-        st = profile(settings, &job, &photos, err);
+        job.options.machine = look_for(&job.options, &peaks);
+        st = profile(arguments->settings, &job.options, &job.photos, err);
     }
     str_release(&peaks);
-    str_release(&choices);
-    labels_release(&labels);
-    photos_release(&photos);
+    run_job_release(&job);
     return st;
 }
 
 const struct command cmd_run = {
     .name = "run",
     .section = "Models",
-    .purpose = "run a detector on photographs and show what it costs",
-    .usage = (const char *const[]){"run [options] MODEL PHOTOGRAPH...", NULL},
-    .operands = {.min = 2,
+    .purpose = "run a model on photographs and show what it costs",
+    .usage =
+        (const char *const[]){"run [options] MODEL PHOTOGRAPH...",
+                              "run [options] FILE.onnx [PHOTOGRAPH...]", NULL},
+    .operands = {.min = 1,
                  .max = SIZE_MAX,
                  .missing = "a model and a photograph",
                  .endings = (const char *const[]){".jpg", ".jpeg", ".png",
-                                                  ".txt", NULL}},
+                                                  ".txt", ".onnx", NULL}},
     .description =
         (const char *const[]){
-            "Runs fasterrcnn_resnet50_fpn (faster-rcnn) or "
-            "maskrcnn_resnet50_fpn (mask-rcnn) on photographs, folders of "
-            "them or a list (.txt), records every module and ends on one "
-            "screen: how long it took, where the time went, what it found.",
-            "Without --weights they are random: times and memory are those of "
-            "the real model, but what it finds means nothing.",
+            "Runs a model on photographs, folders of them or a list (.txt), "
+            "records every module and ends on one screen: how long it took, "
+            "where the time went, what it found.",
+            "Detectors: fasterrcnn_resnet50_fpn (faster-rcnn), "
+            "maskrcnn_resnet50_fpn (mask-rcnn). Classifiers: alexnet, "
+            "googlenet, mnasnet1_0, mobilenet_v2, resnet18, 34, 50 and 101, "
+            "squeezenet1_0 and 1_1, vgg11, 16 and 19, also with _bn. Or any "
+            "ONNX file.",
+            "Without --weights those of a built-in model are random: times and "
+            "memory are those of the real model, but what it finds means "
+            "nothing. Without photographs (--random; of itself where the "
+            "inputs of an ONNX file are no images) the values are.",
             NULL,
         },
-    .options = options,
+    .options = run_options,
     .examples =
         (const struct example[]){
             {"run faster-rcnn street.jpg", "one photograph, five times"},
@@ -550,9 +290,13 @@ const struct command cmd_run = {
              "200 images of a folder, with a trace for Perfetto"},
             {"run faster-rcnn street.jpg --plain -o plain.assay",
              "as a framework would run it, to compare with"},
+            {"run resnet50 photos/ --weights resnet50.pth --labels names.txt",
+             "a classifier: the five likeliest classes of each"},
+            {"run yolo.onnx street.jpg --decode yolov8",
+             "an ONNX file: what it finds is listed and drawn"},
             {NULL, NULL},
         },
-    .settings_bytes = sizeof(struct settings),
-    .defaults = &defaults,
+    .settings_bytes = sizeof(struct run_settings),
+    .defaults = &run_defaults,
     .run = run_model,
 };

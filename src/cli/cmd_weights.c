@@ -74,7 +74,7 @@ static enum assay_status show(const char *const *words,
 static enum assay_status build_model(const char *name, int64_t n_classes,
                                      struct graph **graph, struct error *err)
 {
-    struct model_options build = model_defaults();
+    struct model_options build = model_options_for(name, MODEL_IMAGENET);
     const char *full = model_full_name(name);
 
     if (n_classes)

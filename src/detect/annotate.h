@@ -29,6 +29,13 @@ struct annotation {
     const struct pacing *pacing;
 };
 
+struct run;
+
+/* run_facts.c: all that is said in words. */
+enum assay_status run_facts_state(struct run *run,
+                                  const struct annotation *annotation,
+                                  struct error *err);
+
 /* Reads the recording and writes options.run_path. */
 enum assay_status annotate_run(const struct annotation *annotation,
                                struct error *err);

@@ -1,8 +1,8 @@
-/* detect/detect.h - photographs through a detector, recorded.
+/* detect/detect.h - photographs through a model, recorded.
  *
  * Four stages an iteration: decode (file to pixels), preprocess (pixels to
- * tensors), model (everything in torchvision's forward), postprocess
- * (threshold, drawing, encoding). Leaves a run file that knows what every
+ * tensors), model (everything in torchvision's forward), postprocess (what the
+ * outputs mean, drawing, encoding). Leaves a run file that knows what every
  * module took and cost. Stands on models, formats, engine, picture and record.
  *
  * SPDX-License-Identifier: MIT */
@@ -10,18 +10,35 @@
 #define DETECT_DETECT_H
 
 #include "base/progress.h"
+#include "detect/recipe.h"
 #include "engine/engine.h"
+#include "formats/onnx.h"
 #include "machine/machine.h"
 #include "models/models.h"
 #include "picture/photos.h"
 
 #include <signal.h>
 
+/* What the outputs of a model are. */
+enum decode {
+    DECODE_DETECTOR, /* of a built-in one: boxes, scores, labels, counts */
+    DECODE_CLASSES,  /* logits, or probabilities, [n,classes] */
+    DECODE_YOLOV8,   /* [n,4+classes,boxes] */
+    DECODE_SSD,      /* scores [n,boxes,classes] and boxes [n,boxes,4] */
+    DECODE_NONE
+};
+
 struct detect_options {
-    const char *model; /* a name of models.h */
+    const char *model; /* a name of models.h, or the path of an ONNX file */
+    bool is_onnx;
+    struct onnx_options onnx;
     struct model_options build;
-    const char *weights; /* a checkpoint; NULL: random ones */
-    uint64_t seed;       /* of the random ones */
+    enum decode decode;
+    struct recipe recipe; /* for models that do not resize themselves */
+    bool is_random;       /* random values instead of photographs */
+    double iou;           /* of boxes that are taken for one object */
+    const char *weights;  /* a checkpoint; NULL: random ones */
+    uint64_t seed;        /* of the random ones */
     int n_threads;
     bool is_plain; /* a kernel a module, nothing fused */
     enum engine_detail detail;
@@ -50,6 +67,7 @@ struct detect_options {
     struct progress *progress; /* NULL: none */
     struct sink *warnings;     /* a line each: photographs that were skipped */
     struct sink *explain;      /* which kernels were chosen; NULL: nothing */
+    struct sink *found; /* lines: what was found on each photograph; NULL */
 };
 
 struct detect_report {
@@ -60,9 +78,9 @@ struct detect_report {
     uint64_t n_detections;  /* at or above the score, in the first pass */
 };
 
-/* Runs and writes options.run_path; not where it was stopped before anything
- * was measured. The report is released by the caller, also
- * on failure. */
+/* photos is empty where values are random. Runs and writes options.run_path;
+ * not where it was stopped before anything was measured. The report is released
+ * by the caller, also on failure. */
 enum assay_status detect_run(const struct detect_options *options,
                              const struct photos *photos,
                              struct detect_report *report, struct error *err);

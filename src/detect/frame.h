@@ -7,12 +7,12 @@
 #include "detect/session.h"
 #include "picture/picture.h"
 
-enum { FRAME_MAX_IMAGES = 48 };
+enum { FRAME_MAX_IMAGES = 48, FRAME_MAX_TENSORS = 64 };
 
 struct frame {
-    const char *paths[FRAME_MAX_IMAGES];
+    const char *paths[FRAME_MAX_IMAGES]; /* NULL: random values */
     struct picture pictures[FRAME_MAX_IMAGES];
-    struct tensor tensors[FRAME_MAX_IMAGES];
+    struct tensor tensors[FRAME_MAX_TENSORS]; /* the model's inputs */
     size_t n;
 };
 
@@ -23,12 +23,13 @@ struct findings {
     int64_t detections, least, most, last; /* before any threshold */
     int64_t proposals, least_proposals, most_proposals;
     size_t n_drawn;
+    size_t n_photos, n_listed; /* that there are; that were listed */
     struct str first_drawn;
 };
 
 /* The stages, each a span. Those behind decoding work on what it left. */
 enum assay_status frame_decode(struct frame *frame, struct error *err);
-enum assay_status frame_preprocess(struct frame *frame, struct pool *pool,
+enum assay_status frame_preprocess(struct frame *frame, struct session *session,
                                    struct error *err);
 enum assay_status frame_model(struct frame *frame, struct session *session,
                               bool is_measured, struct error *err);

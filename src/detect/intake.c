@@ -27,22 +27,41 @@ static void stretch(struct intake_sizes *sizes, bool is_first, int64_t width,
         sizes->most_height = height;
 }
 
+/* What the model reads of a photograph; a recipe makes one size of all. */
+static void find_size(const struct detect_options *options,
+                      const struct picture *picture, int64_t *width,
+                      int64_t *height)
+{
+    struct detection_transform_attrs transform = {
+        .min_size = options->build.min_size,
+        .max_size = options->build.max_size};
+    struct placement place;
+
+    if (options->decode == DECODE_DETECTOR) {
+        detection_transform_size(&transform, picture->height, picture->width,
+                                 height, width);
+        return;
+    }
+    *width = *height = 1;
+    if (options->recipe.width && options->recipe.height) {
+        place = recipe_place(&options->recipe, picture->width, picture->height);
+        *width = place.width < 1 ? 0 : options->recipe.width;
+        *height = place.height < 1 ? 0 : options->recipe.height;
+    }
+}
+
 /* Takes the photograph in where it can be used. */
 static enum assay_status look_at(const struct detect_options *options,
                                  const char *path, struct intake *intake,
                                  struct error *err)
 {
-    struct detection_transform_attrs transform = {
-        .min_size = options->build.min_size,
-        .max_size = options->build.max_size};
     int64_t height = 0, width = 0;
     struct picture picture;
     enum assay_status st = picture_read(path, &picture, err);
 
     if (st)
         return st;
-    detection_transform_size(&transform, picture.height, picture.width, &height,
-                             &width);
+    find_size(options, &picture, &width, &height);
     if (height < 1 || width < 1)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "%s is %dx%d pixels: resized to %" PRId64 "x%" PRId64
@@ -62,12 +81,18 @@ enum assay_status intake_photos(const struct detect_options *options,
                                 struct intake *intake, struct error *err)
 {
     struct error first = {0};
+    size_t room = options->is_random ? 1 : photos->n;
 
-    intake->paths = mem_array(photos->n, sizeof *intake->paths);
-    intake->sizes = mem_array(photos->n, sizeof *intake->sizes);
+    intake->paths = mem_array(room, sizeof *intake->paths);
+    intake->sizes = mem_array(room, sizeof *intake->sizes);
     if (!intake->paths || !intake->sizes)
-        return error_nomem(err, photos->n * sizeof *intake->sizes,
+        return error_nomem(err, room * sizeof *intake->sizes,
                            "the list of photographs");
+    if (options->is_random) {
+        intake->sizes[0] = (struct intake_size){1, 1};
+        intake->n = 1;
+        return ASSAY_OK;
+    }
     for (size_t i = 0; i < photos->n; i++) {
         struct error why = {0};
         enum assay_status st = look_at(options, photos->paths[i], intake, &why);

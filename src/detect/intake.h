@@ -19,7 +19,8 @@ struct intake_size {
 };
 
 struct intake {
-    const char **paths;        /* borrowed from the photographs */
+    const char **paths;        /* borrowed from the photographs; one that is
+                                  NULL where values are random */
     struct intake_size *sizes; /* one a path */
     size_t n;
     size_t n_skipped;

@@ -12,7 +12,7 @@ static enum assay_status run_stages(struct job *job, struct frame *frame,
     if (frame_bytes(frame) > job->picture_bytes)
         job->picture_bytes = frame_bytes(frame);
     if (!st)
-        st = frame_preprocess(frame, job->session.pool, err);
+        st = frame_preprocess(frame, &job->session, err);
     if (!st)
         st = frame_model(frame, &job->session, is_measured, err);
     if (!st)
@@ -140,6 +140,7 @@ enum assay_status job_measure(struct job *job, struct error *err)
         st = photo_times_init(&job->times, job->intake.n, n, err);
     if (!st)
         st = warm_up(job, err);
+    job->findings.n_photos = job->intake.n;
     while (!st && !is_stopped(job) && pacing_goes_on(&job->pacing)) {
         st = run_next(job, err);
         job->n_measured += batch;

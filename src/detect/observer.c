@@ -146,7 +146,7 @@ static enum assay_status put_content(struct observer *observer,
     if (!st)
         st = put_levels(observer, "content.proposals", iteration,
                         session_kept(session, SESSION_PROPOSALS_OF_LEVEL), err);
-    if (!st && session->n_outputs > SESSION_COUNTS)
+    if (!st && session->inputs.kind == INPUTS_PHOTOGRAPHS)
         st = put(observer, "content.detections", "", iteration,
                  sum_of(&session->outputs[SESSION_COUNTS]), err);
     return st;
@@ -176,7 +176,7 @@ enum assay_status observer_end(struct observer *observer, uint32_t iteration,
     struct steady_sample gone = steady_between(&observer->before, &now);
     enum assay_status st = put_steady(observer, iteration, &gone, err);
 
-    if (!st)
+    if (!st && observer->intake->paths[0])
         st = put_photo(observer, iteration, photo, n_photos, err);
     if (!st)
         st = put_content(observer, iteration, session, err);

@@ -1,74 +1,43 @@
-/* detect/postprocess.c - what was found: thresholded, drawn, written. */
+/* detect/postprocess.c - what was found: read, listed, drawn, written. */
 #include "detect/frame.h"
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "detect/found.h"
 #include "picture/canvas.h"
 
 #include <assay/span.h>
 #include <math.h>
 #include <string.h>
 
-/* The detections of one image among those of the batch. */
-struct slice {
-    const float *boxes, *scores;
-    const int64_t *labels;
-    const uint8_t *masks; /* NULL: the model has none */
-    size_t n;
-};
-
-static struct slice slice_of(const struct session *session, size_t image)
-{
-    const struct tensor *outputs = session->outputs;
-    const int64_t *counts = tensor_i64(&outputs[SESSION_COUNTS]);
-    struct slice slice = {0};
-    size_t before = 0;
-
-    for (size_t i = 0; i < image; i++)
-        before += (size_t)counts[i];
-    slice.n = (size_t)counts[image];
-    slice.boxes = tensor_f32(&outputs[SESSION_BOXES]) + 4 * before;
-    slice.scores = tensor_f32(&outputs[SESSION_SCORES]) + before;
-    slice.labels = tensor_i64(&outputs[SESSION_LABELS]) + before;
-    if (session->n_outputs > SESSION_MASKS)
-        slice.masks = tensor_data(&outputs[SESSION_MASKS + image]);
-    return slice;
-}
-
-static const char *label_name(const struct detect_options *options,
-                              int64_t label)
-{
-    if (!options->labels)
-        return model_coco_class(label);
-    return label >= 0 && (size_t)label < options->n_labels
-               ? options->labels[label]
-               : "?";
-}
+enum { max_name = 32 }; /* of a class that is a number */
 
 /* Those at or above the score, as what is to be drawn. */
-static size_t choose_targets(const struct slice *slice,
-                             const struct detect_options *options,
-                             const struct picture *picture,
-                             struct target *targets)
+static size_t choose_targets(const struct found *found,
+                             const struct found_source *source,
+                             struct target *targets, char (*names)[max_name])
 {
-    size_t pixels = (size_t)picture->width * (size_t)picture->height, n = 0;
+    const struct detect_options *options = source->options;
+    size_t n = 0;
 
     ASSAY_SPAN("threshold");
-    for (size_t i = 0; i < slice->n; i++) {
-        const float *box = slice->boxes + 4 * i;
+    for (size_t i = 0; i < found->n; i++) {
+        const struct found_item *item = &found->items[i];
 
-        if (!(slice->scores[i] >= options->score))
+        if (!((double)item->score >= options->score))
             continue;
-        targets[n++] = (struct target){
-            .x1 = box[0],
-            .y1 = box[1],
-            .x2 = box[2],
-            .y2 = box[3],
-            .class_index = (int)slice->labels[i],
-            .name = label_name(options, slice->labels[i]),
-            .score = slice->scores[i],
-            .mask = slice->masks ? slice->masks + i * pixels : NULL,
+        targets[n] = (struct target){
+            .x1 = item->box.x1,
+            .y1 = item->box.y1,
+            .x2 = item->box.x2,
+            .y2 = item->box.y2,
+            .class_index = (int)item->label,
+            .name = found_name(options, source->session, item->label, names[n],
+                               max_name),
+            .score = item->score,
+            .mask = item->mask,
         };
+        n++;
     }
     return n;
 }
@@ -111,24 +80,19 @@ write_drawn(const struct detect_options *options, const struct picture *picture,
     return st;
 }
 
-static enum assay_status draw(const struct frame *frame, size_t image,
-                              const struct slice *slice,
-                              const struct detect_options *options,
-                              struct findings *findings, struct error *err)
+static enum assay_status draw_targets(const struct frame *frame, size_t image,
+                                      const struct target *targets, size_t n,
+                                      const struct detect_options *options,
+                                      struct findings *findings,
+                                      struct error *err)
 {
-    struct target *targets = mem_array(slice->n, sizeof *targets);
+    const struct picture *photo = &frame->pictures[image];
     struct picture drawn;
-    enum assay_status st;
-    size_t n;
+    enum assay_status st =
+        picture_init(&drawn, photo->width, photo->height, err);
 
-    if (!targets)
-        return error_nomem(err, slice->n * sizeof *targets, "the detections");
-    n = choose_targets(slice, options, &frame->pictures[image], targets);
-    findings->n_detections += n;
-    st = picture_init(&drawn, frame->pictures[image].width,
-                      frame->pictures[image].height, err);
     if (!st) {
-        memcpy(drawn.rgb, frame->pictures[image].rgb,
+        memcpy(drawn.rgb, photo->rgb,
                (size_t)drawn.width * (size_t)drawn.height * 3);
         assay_begin("draw");
         st = canvas_draw_targets(&drawn, targets, n, err);
@@ -137,7 +101,29 @@ static enum assay_status draw(const struct frame *frame, size_t image,
     if (!st)
         st = write_drawn(options, &drawn, frame->paths[image], findings, err);
     picture_release(&drawn);
+    return st;
+}
+
+static enum assay_status draw(const struct frame *frame,
+                              const struct found_source *source,
+                              const struct found *found,
+                              struct findings *findings, struct error *err)
+{
+    struct target *targets = mem_array(found->n, sizeof *targets);
+    char(*names)[max_name] = mem_array(found->n, sizeof *names);
+    enum assay_status st;
+    size_t n;
+
+    if (!targets || !names) {
+        st = error_nomem(err, found->n * sizeof *targets, "the detections");
+    } else {
+        n = choose_targets(found, source, targets, names);
+        findings->n_detections += n;
+        st = draw_targets(frame, source->image, targets, n, source->options,
+                          findings, err);
+    }
     mem_free(targets);
+    mem_free(names);
     return st;
 }
 
@@ -164,6 +150,39 @@ static void note_counts(const struct session *session, size_t image,
     }
 }
 
+/* In the first round over the photographs only. */
+static void list(const struct found *found, const struct found_source *source,
+                 const char *path, struct findings *findings)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!source->options->found || findings->n_listed >= findings->n_photos)
+        return;
+    findings->n_listed++;
+    found_list(found, source, slash ? slash + 1 : path, source->options->found);
+}
+
+static enum assay_status process_image(const struct frame *frame,
+                                       const struct found_source *source,
+                                       struct findings *findings,
+                                       struct error *err)
+{
+    const char *path = frame->paths[source->image];
+    struct found found = {0};
+    enum assay_status st = found_decode(source, &found, err);
+
+    if (!st) {
+        note_counts(source->session, source->image, (int64_t)found.n, findings);
+        list(&found, source, path, findings);
+    }
+    if (!st && found.has_boxes && !isnan(source->options->score))
+        st = draw(frame, source, &found, findings, err);
+    else
+        findings->n_detections += found.n;
+    found_release(&found);
+    return st;
+}
+
 enum assay_status frame_postprocess(const struct frame *frame,
                                     const struct session *session,
                                     const struct detect_options *options,
@@ -173,14 +192,14 @@ enum assay_status frame_postprocess(const struct frame *frame,
     enum assay_status st = ASSAY_OK;
 
     ASSAY_SPAN("postprocess");
-    for (size_t i = 0; !st && i < frame->n; i++) {
-        struct slice slice = slice_of(session, i);
-
-        note_counts(session, i, (int64_t)slice.n, findings);
-        if (isnan(options->score))
-            findings->n_detections += slice.n;
-        else
-            st = draw(frame, i, &slice, options, findings, err);
-    }
+    for (size_t i = 0; !st && i < frame->n && frame->paths[i]; i++)
+        st = process_image(
+            frame,
+            &(struct found_source){.session = session,
+                                   .options = options,
+                                   .image = i,
+                                   .width = frame->pictures[i].width,
+                                   .height = frame->pictures[i].height},
+            findings, err);
     return st;
 }

@@ -49,6 +49,13 @@ static enum assay_status load_file(const struct detect_options *options,
     return st;
 }
 
+static void count_parameters(struct session *session)
+{
+    session->parameters = graph_parameter_elements(session->graph);
+    session->parameter_bytes = graph_parameter_bytes(session->graph);
+}
+
+/* An ONNX file holds the graph, too. */
 static enum assay_status load_weights(const struct detect_options *options,
                                       struct session *session,
                                       struct error *err)
@@ -57,10 +64,15 @@ static enum assay_status load_weights(const struct detect_options *options,
     enum assay_status st;
 
     ASSAY_SPAN("weights");
-    if (options->weights)
+    if (options->is_onnx)
+        st = onnx_load(options->model, &options->onnx, session->pool,
+                       &session->graph, err);
+    else if (options->weights)
         st = load_file(options, session, err);
     else
         st = model_fill(session->graph, session->pool, options->seed, err);
+    if (!st)
+        count_parameters(session);
     if (!st && !options->is_plain)
         st = fuse_graph(session->graph, session->pool, err);
     pool_set_owner(session->pool, owner);
@@ -139,14 +151,15 @@ enum assay_status session_open(const struct detect_options *options,
 
     *session = (struct session){0};
     st = pool_new(&session->pool, err);
-    if (!st)
+    if (!st && !options->is_onnx)
         st = model_build(options->model, &options->build, &session->graph, err);
     if (!st) {
-        session->parameters = graph_parameter_elements(session->graph);
-        session->parameter_bytes = graph_parameter_bytes(session->graph);
         pool_observe(session->pool, (struct pool_observer){report_bytes, NULL});
         st = load_weights(options, session, err);
     }
+    if (!st)
+        st = model_inputs_settle(&session->inputs, options, session->graph,
+                                 session->pool, err);
     if (!st)
         st = open_engine(options, session, err);
     if (!st)
@@ -165,6 +178,7 @@ static void forget_outputs(struct session *session)
 void session_close(struct session *session)
 {
     forget_outputs(session);
+    model_inputs_release(&session->inputs);
     mem_free(session->outputs);
     mem_free(session->work);
     engine_free(session->engine);

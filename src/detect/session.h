@@ -5,6 +5,7 @@
 #define DETECT_SESSION_H
 
 #include "detect/detect.h"
+#include "detect/model_inputs.h"
 
 /* Values beside the outputs that tell what an image was like. */
 enum session_kept {
@@ -18,6 +19,7 @@ struct session {
     struct pool *pool;
     struct graph *graph;
     struct engine *engine;
+    struct model_inputs inputs;
     struct tensor *outputs; /* of the last run */
     size_t n_outputs;
     struct cost *work; /* summed over the measured runs, one a node */
@@ -52,7 +54,8 @@ struct session_memory {
 
 struct session_memory session_memory(const struct session *session);
 
-/* One forward pass; the outputs stay until the next. */
+/* One forward pass on a tensor for each input; the outputs stay until the
+ * next. */
 enum assay_status session_run(struct session *session,
                               const struct tensor *images, bool is_measured,
                               struct error *err);

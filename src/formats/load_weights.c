@@ -102,12 +102,15 @@ static enum assay_status find_target(struct match *match, const char *name,
     return ASSAY_OK;
 }
 
-/* How many batches were seen: nothing that inference needs. */
+/* Nothing that inference needs: how many batches were seen, and GoogLeNet's
+ * heads for training. */
 static bool is_passed_over(const char *name)
 {
     static const char ending[] = "num_batches_tracked";
     size_t n = strlen(name), n_ending = sizeof ending - 1;
 
+    if (strncmp(name, "aux1.", 5) == 0 || strncmp(name, "aux2.", 5) == 0)
+        return true;
     return n >= n_ending && strcmp(name + n - n_ending, ending) == 0;
 }
 

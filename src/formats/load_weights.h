@@ -24,11 +24,12 @@ struct weights_problems {
 
 /* Gives all parameters and buffers of the graph the tensors of their name.
  *
- * Names of torchvision before 0.13 are understood; num_batches_tracked is
- * passed over where the graph has none; other floating point types become
- * float32. Where tensors are missing, unknown to the graph, or of another
- * shape or type, the graph stays as it was and the answer is ASSAY_BAD_INPUT,
- * naming the first of each kind. problems and report may be NULL. */
+ * Names of torchvision before 0.13 are understood; num_batches_tracked and
+ * GoogLeNet's aux1 and aux2 are passed over where the graph has none; other
+ * floating point types become float32. Where tensors are missing, unknown to
+ * the graph, or of another shape or type, the graph stays as it was and the
+ * answer is ASSAY_BAD_INPUT, naming the first of each kind. problems and report
+ * may be NULL. */
 enum assay_status
 weights_load(struct graph *graph, const struct checkpoint *checkpoint,
              struct pool *pool, const struct weights_problems *problems,

@@ -1,5 +1,5 @@
-/* formats/published.h - the weights of detection models that torchvision
- * publishes, and where this program keeps them.
+/* formats/published.h - the weights that torchvision publishes, and where this
+ * program keeps them.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_PUBLISHED_H
@@ -14,24 +14,35 @@
 
 enum { PUBLISHED_HASH_DIGITS = 8 };
 
+/* What was special when they were trained, and must be again when used. */
+enum published_trained {
+    TRAINED_AS_USUAL,
+    TRAINED_EPS_0,      /* batch norms add nothing to the variance */
+    TRAINED_HALF_NORM,  /* images less 0.5, over 0.5 */
+    TRAINED_SHORTER_232 /* images resized to 232 before the middle is cut */
+};
+
 struct published {
     const char *model;   /* "fasterrcnn_resnet50_fpn" */
     const char *version; /* torchvision's name of the training: "COCO_V1" */
     const char *file;    /* its SHA-256 begins with the digits behind the - */
     double mebibytes;
-    bool has_eps_0; /* trained with batch norms that add nothing */
+    enum published_trained trained;
 };
 
 /* In the order of torchvision's sources; model NULL at the end. */
 extern const struct published published_weights[];
 
-/* By the name of the model (its COCO_V1) or of the file; NULL where there is
- * none. */
+/* By the name of the model (its first training) or of the file; NULL where
+ * there is none. */
 const struct published *published_find(const char *name);
 
 /* The first digits of the file's SHA-256. */
 void published_hash(const struct published *published,
                     char digits[PUBLISHED_HASH_DIGITS + 1]);
+
+/* By the hash in a file's name; NULL where it is none of them. */
+const struct published *published_of_file(const char *path);
 
 /* What batch norms of a model add to the variance when it has the weights of
  * this file: 0 for some published ones, which are known by the hash in the

@@ -14,6 +14,7 @@ static void add_facts(const struct run *run, struct line *line)
         const char *key, *words;
     } items[] = {{"content.proposals", "proposals"},
                  {"content.detections", "detections"},
+                 {"content.outputs", "outputs"},
                  {"content.slowest", "slowest photo"}};
 
     for (size_t i = 0; i < sizeof items / sizeof *items; i++) {

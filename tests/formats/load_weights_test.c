@@ -123,6 +123,7 @@ TEST(parameters_get_the_tensors_of_their_names)
 
     put_floats(&maker, "a.bias", 7);
     put_floats(&maker, "a.num_batches_tracked", 9);
+    put_floats(&maker, "aux2.fc2.bias", 9);
     put_floats(&maker, "a.weight", 3);
     CHECK_STATUS(load(graph, &maker, &problems, &report), ASSAY_OK, &err);
     CHECK_NEAR(first_of(graph, weight), 3, 0);

@@ -1,0 +1,57 @@
+/* cli/run_settings.h - the options of commands that run a model, and the job
+ * they make.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_RUN_SETTINGS_H
+#define CLI_RUN_SETTINGS_H
+
+#include "cli/labels.h"
+#include "cli/options.h"
+#include "cli/shapes.h"
+#include "detect/detect.h"
+
+struct run_settings {
+    const char *weights;
+    int64_t seed;
+    int64_t classes, min_size, max_size; /* classes 0: the model's own */
+    int norm, variant;
+    const char *input;
+    int decode;
+    struct words shapes;
+    bool is_random, may_read_outside;
+    int64_t images, warm_up, batch, threads;
+    double precision_goal, time_limit;
+    bool is_plain;
+    int detail;
+    double tuning_seconds;
+    double score, iou; /* NaN: not given */
+    const char *labels, *drawn_dir;
+    const char *output, *trace, *html;
+    bool has_pictures;
+    bool has_explain;
+};
+
+extern const struct run_settings run_defaults;
+extern const struct option run_options[];
+
+/* What a command line comes to. Start from {0}. */
+struct run_job {
+    struct detect_options options;
+    struct photos photos;
+    struct labels labels;
+    struct shape_list shapes;
+    struct str choices; /* the path of remembered kernels */
+};
+
+/* From the model (a name, or an ONNX file) and the photographs. Released also
+ * on failure. */
+enum assay_status run_job_make(struct run_job *job,
+                               const struct run_settings *settings,
+                               const struct words *operands, struct error *err);
+void run_job_release(struct run_job *job);
+
+/* The full name of a built-in model, or the path of an ONNX file. */
+enum assay_status run_find_model(const char *word, const char **model,
+                                 bool *is_onnx, struct error *err);
+
+#endif

@@ -1,0 +1,229 @@
+/* detect/model_inputs.c - see model_inputs.h. */
+#include "detect/model_inputs.h"
+
+#include "base/mem.h"
+#include "base/random.h"
+
+#include <string.h>
+
+void model_inputs_release(struct model_inputs *inputs)
+{
+    for (size_t i = 0; inputs->values && i < inputs->n; i++)
+        tensor_release(&inputs->values[i]);
+    mem_free(inputs->values);
+    mem_free(inputs->shapes);
+    *inputs = (struct model_inputs){0};
+}
+
+/* Where the channels of something that looks like images are: 1 or 3; 0 where
+ * it does not. */
+static int channel_axis(const struct shape *shape)
+{
+    if (shape->rank != 4)
+        return 0;
+    if (shape->dims[1] == 3 || shape->dims[1] == 1)
+        return 1;
+    return shape->dims[3] == 3 || shape->dims[3] == 1 ? 3 : 0;
+}
+
+static bool looks_like_images(const struct graph *graph)
+{
+    const struct shape *shape = graph_input_shape(graph, 0);
+
+    return graph_input_count(graph) == 1 && shape &&
+           graph_value(graph, graph_input_at(graph, 0))->dtype == DTYPE_F32 &&
+           channel_axis(shape) > 0;
+}
+
+/* Free sizes of images: the batch, then the recipe's. */
+static void fill_image(struct shape *shape, const struct recipe *recipe,
+                       int64_t batch)
+{
+    int height = channel_axis(shape) == 1 ? 2 : 1;
+
+    if (shape->dims[0] < 0)
+        shape->dims[0] = batch;
+    if (shape->dims[height] < 0 && recipe->height)
+        shape->dims[height] = recipe->height;
+    if (shape->dims[height + 1] < 0 && recipe->width)
+        shape->dims[height + 1] = recipe->width;
+}
+
+static enum assay_status check_sizes(const struct graph *graph, size_t input,
+                                     const struct shape *shape,
+                                     struct error *err)
+{
+    const char *name = graph_value(graph, graph_input_at(graph, input))->name;
+    char text[64];
+
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] < 0)
+            return error_set(err, ASSAY_BAD_USAGE,
+                             "input '%s' is %s and leaves a size (-1) free; "
+                             "give one: --shape %s=1x3x640x640",
+                             name, shape_text(shape, text, sizeof text), name);
+    }
+    return ASSAY_OK;
+}
+
+static bool reads_photographs(const struct detect_options *options)
+{
+    return options->decode == DECODE_DETECTOR;
+}
+
+/* What is declared; else a photograph of a common shape, or a batch of the
+ * recipe's size. */
+static struct shape wanted_shape(const struct detect_options *options,
+                                 const struct graph *graph, size_t input)
+{
+    const struct shape *declared = graph_input_shape(graph, input);
+    int64_t side = options->build.min_size;
+
+    if (declared)
+        return *declared;
+    if (reads_photographs(options))
+        return shape_of(3, (int64_t)3, side, side * 4 / 3);
+    return shape_of(4, (int64_t)-1, (int64_t)3, (int64_t)options->recipe.height,
+                    (int64_t)options->recipe.width);
+}
+
+static enum assay_status settle_shapes(struct model_inputs *inputs,
+                                       const struct detect_options *options,
+                                       const struct graph *graph,
+                                       struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < inputs->n; i++) {
+        struct shape *shape = &inputs->shapes[i];
+
+        *shape = wanted_shape(options, graph, i);
+        if (channel_axis(shape))
+            fill_image(shape, &options->recipe, options->build.n_images);
+        else if (shape->rank > 0 && shape->dims[0] < 0)
+            shape->dims[0] = options->build.n_images;
+        st = check_sizes(graph, i, shape, err);
+    }
+    return st;
+}
+
+/* The recipe with the size, the layout and the channels of the input. */
+static enum assay_status settle_recipe(struct model_inputs *inputs,
+                                       const struct detect_options *options,
+                                       struct error *err)
+{
+    const int64_t *dims = inputs->shapes[0].dims;
+    int axis = channel_axis(&inputs->shapes[0]);
+    struct recipe *recipe = &inputs->recipe;
+    char text[64];
+
+    *recipe = options->recipe;
+    recipe->is_channels_last = axis == 3;
+    recipe->height = (int)dims[axis == 3 ? 1 : 2];
+    recipe->width = (int)dims[axis == 3 ? 2 : 3];
+    if (dims[axis] == 1)
+        recipe->order = ORDER_GREY;
+    if ((options->recipe.width && options->recipe.width != recipe->width) ||
+        (options->recipe.height && options->recipe.height != recipe->height))
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--input size=%dx%d does not fit the model's input %s",
+                         options->recipe.width, options->recipe.height,
+                         shape_text(&inputs->shapes[0], text, sizeof text));
+    if (dims[0] != options->build.n_images)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "the model's input is %s; --batch %lld does not fit",
+                         shape_text(&inputs->shapes[0], text, sizeof text),
+                         (long long)options->build.n_images);
+    return ASSAY_OK;
+}
+
+/* From 0 to 1; whole numbers are 0 or 1, which is an index of anything. */
+static void fill_random(struct tensor *tensor, struct random *random)
+{
+    size_t n = tensor_elements(tensor), bytes = dtype_bytes(tensor->dtype);
+    char *data = tensor_data(tensor);
+
+    for (size_t i = 0; i < n; i++) {
+        if (tensor->dtype == DTYPE_F32)
+            ((float *)data)[i] = (float)random_unit(random);
+        else if (tensor->dtype == DTYPE_F64)
+            ((double *)data)[i] = random_unit(random);
+        else
+            data[i * bytes] = (char)(random_u64(random) & 1);
+    }
+}
+
+static enum assay_status make_random(struct model_inputs *inputs,
+                                     const struct graph *graph, uint64_t seed,
+                                     struct pool *pool, struct error *err)
+{
+    struct random random = random_seed(seed);
+    uint32_t owner = pool_set_owner(pool, OWNER_IMAGES);
+    enum assay_status st = ASSAY_OK;
+
+    inputs->values = mem_array(inputs->n, sizeof *inputs->values);
+    if (!inputs->values)
+        st = error_nomem(err, inputs->n * sizeof *inputs->values, "the inputs");
+    for (size_t i = 0; !st && i < inputs->n; i++) {
+        enum dtype dtype = graph_value(graph, graph_input_at(graph, i))->dtype;
+
+        st = tensor_new(pool, dtype, &inputs->shapes[i], &inputs->values[i],
+                        err);
+        if (st)
+            break;
+        memset(tensor_data(&inputs->values[i]), 0,
+               tensor_bytes(&inputs->values[i]));
+        fill_random(&inputs->values[i], &random);
+    }
+    pool_set_owner(pool, owner);
+    return st;
+}
+
+enum assay_status model_inputs_settle(struct model_inputs *inputs,
+                                      const struct detect_options *options,
+                                      const struct graph *graph,
+                                      struct pool *pool, struct error *err)
+{
+    bool is_batch = !options->is_onnx || looks_like_images(graph);
+    enum assay_status st;
+
+    if (reads_photographs(options) && !options->is_random)
+        return ASSAY_OK;
+    inputs->n = graph_input_count(graph);
+    inputs->kind =
+        options->is_random || !is_batch ? INPUTS_RANDOM : INPUTS_BATCH;
+    if (inputs->kind == INPUTS_RANDOM && !options->is_random)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "the inputs of %s are no images; leave the "
+                         "photographs out for random values",
+                         options->model);
+    inputs->shapes = mem_array(inputs->n, sizeof *inputs->shapes);
+    if (!inputs->shapes)
+        return error_nomem(err, inputs->n * sizeof *inputs->shapes,
+                           "the inputs of a model");
+    st = settle_shapes(inputs, options, graph, err);
+    if (!st && inputs->kind == INPUTS_BATCH)
+        st = settle_recipe(inputs, options, err);
+    else if (!st)
+        st = make_random(inputs, graph, options->seed, pool, err);
+    return st;
+}
+
+enum assay_status model_inputs_text(const struct model_inputs *inputs,
+                                    const struct graph *graph, struct str *text,
+                                    struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    char shape[64];
+
+    for (size_t i = 0; !st && i < inputs->n; i++) {
+        const struct value *value =
+            graph_value(graph, graph_input_at(graph, i));
+
+        st = str_printf(text, "%s%s %s", i ? ", " : "", value->name,
+                        shape_text(&inputs->shapes[i], shape, sizeof shape));
+        if (!st && value->dtype != DTYPE_F32)
+            st = str_printf(text, " %s", dtype_name(value->dtype));
+    }
+    return st ? error_nomem(err, text->n, "the inputs of a model") : ASSAY_OK;
+}

@@ -1,0 +1,209 @@
+/* detect/recipe.c - see recipe.h. */
+#include "detect/recipe.h"
+
+#include "picture/resize.h"
+
+#include <assay/span.h>
+#include <math.h>
+
+struct recipe recipe_defaults(void)
+{
+    return (struct recipe){
+        .fit = FIT_STRETCH, .pad = 114, .scale = 1 / 255.0, .std = {1, 1, 1}};
+}
+
+struct recipe recipe_of_variant(enum model_variant variant)
+{
+    static const struct {
+        int size, shorter;
+        double mean[3], std[3];
+    } presets[] = {
+        [MODEL_IMAGENET] = {224,
+                            256,
+                            {0.485, 0.456, 0.406},
+                            {0.229, 0.224, 0.225}},
+        [MODEL_CIFAR10] = {32,
+                           32,
+                           {0.4914, 0.4822, 0.4465},
+                           {0.2470, 0.2435, 0.2616}},
+        [MODEL_CIFAR100] = {32,
+                            32,
+                            {0.5071, 0.4867, 0.4408},
+                            {0.2675, 0.2565, 0.2761}},
+    };
+    struct recipe recipe = recipe_defaults();
+
+    recipe.width = recipe.height = presets[variant].size;
+    recipe.fit = FIT_CROP;
+    recipe.shorter = presets[variant].shorter;
+    for (int c = 0; c < 3; c++) {
+        recipe.mean[c] = presets[variant].mean[c];
+        recipe.std[c] = presets[variant].std[c];
+    }
+    return recipe;
+}
+
+/* The shorter side exactly, the longer one cut to whole pixels; the middle
+ * begins at a half rounded to even: torchvision's resize() and
+ * center_crop(). */
+static void place_crop(const struct recipe *recipe, int width, int height,
+                       struct placement *place)
+{
+    double shorter = width < height ? width : height;
+    double factor = recipe->shorter / shorter;
+
+    place->width = width <= height
+                       ? recipe->shorter
+                       : (int)(recipe->shorter * (double)width / height);
+    place->height = height <= width
+                        ? recipe->shorter
+                        : (int)(recipe->shorter * (double)height / width);
+    place->x_scale = place->y_scale = factor;
+    place->left = -nearbyint((place->width - recipe->width) / 2.0);
+    place->top = -nearbyint((place->height - recipe->height) / 2.0);
+}
+
+static void place_box(const struct recipe *recipe, int width, int height,
+                      struct placement *place)
+{
+    double across = (double)recipe->width / width;
+    double down = (double)recipe->height / height;
+    double factor = across < down ? across : down;
+
+    place->width = (int)lround(width * factor);
+    place->height = (int)lround(height * factor);
+    place->x_scale = place->y_scale = factor;
+    if (recipe->fit == FIT_LETTERBOX) {
+        place->left = (recipe->width - place->width) / 2;
+        place->top = (recipe->height - place->height) / 2;
+    }
+}
+
+struct placement recipe_place(const struct recipe *recipe, int width,
+                              int height)
+{
+    struct placement place = {.width = recipe->width,
+                              .height = recipe->height,
+                              .x_scale = (double)recipe->width / width,
+                              .y_scale = (double)recipe->height / height};
+
+    switch (recipe->fit) {
+    case FIT_STRETCH:
+        break;
+    case FIT_LETTERBOX:
+    case FIT_CORNER:
+        place_box(recipe, width, height, &place);
+        break;
+    case FIT_CROP:
+        place_crop(recipe, width, height, &place);
+        break;
+    }
+    return place;
+}
+
+static int channels_of(const struct recipe *recipe)
+{
+    return recipe->order == ORDER_GREY ? 1 : 3;
+}
+
+size_t recipe_elements(const struct recipe *recipe)
+{
+    return (size_t)recipe->width * (size_t)recipe->height *
+           (size_t)channels_of(recipe);
+}
+
+/* What each of the 256 values of a channel becomes. */
+struct values {
+    float of[3][256];
+};
+
+static void list_values(const struct recipe *recipe, struct values *values)
+{
+    for (int c = 0; c < channels_of(recipe); c++) {
+        for (int i = 0; i < 256; i++)
+            values->of[c][i] =
+                (float)((i * recipe->scale - recipe->mean[c]) / recipe->std[c]);
+    }
+}
+
+/* Channel c of what the model reads. */
+static uint8_t pick(const struct recipe *recipe, const uint8_t *rgb, int c)
+{
+    switch (recipe->order) {
+    case ORDER_RGB:
+        return rgb[c];
+    case ORDER_BGR:
+        return rgb[2 - c];
+    case ORDER_GREY:
+        break;
+    }
+    /* ITU-R 601, with the rounding of Pillow. */
+    return (
+        uint8_t)((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >>
+                 16);
+}
+
+/* A pixel of the resized photograph, or the padding around it. */
+static const uint8_t *pixel_at(const struct picture *resized, int64_t row,
+                               int64_t col, const uint8_t *padding)
+{
+    if (row < 0 || col < 0 || row >= resized->height || col >= resized->width)
+        return padding;
+    return resized->rgb + 3 * (row * resized->width + col);
+}
+
+static void write_pixels(const struct recipe *recipe,
+                         const struct picture *resized,
+                         const struct placement *place, float *out)
+{
+    const uint8_t grey = (uint8_t)recipe->pad;
+    const uint8_t padding[3] = {grey, grey, grey};
+    int64_t left = (int64_t)place->left, top = (int64_t)place->top;
+    int64_t width = recipe->width, height = recipe->height;
+    int channels = channels_of(recipe);
+    struct values values;
+
+    list_values(recipe, &values);
+    for (int64_t i = 0; i < height; i++) {
+        for (int64_t j = 0; j < width; j++) {
+            const uint8_t *rgb = pixel_at(resized, i - top, j - left, padding);
+
+            for (int c = 0; c < channels; c++) {
+                int64_t at = recipe->is_channels_last
+                                 ? (i * width + j) * channels + c
+                                 : (c * height + i) * width + j;
+
+                out[at] = values.of[c][pick(recipe, rgb, c)];
+            }
+        }
+    }
+}
+
+enum assay_status recipe_apply(const struct recipe *recipe,
+                               const struct picture *picture, float *out,
+                               struct error *err)
+{
+    struct placement place =
+        recipe_place(recipe, picture->width, picture->height);
+    enum resize_filter filter =
+        recipe->fit == FIT_CROP ? RESIZE_AREA : RESIZE_POINTS;
+    struct picture resized;
+    enum assay_status st;
+
+    if (place.width < 1 || place.height < 1)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "of %dx%d pixels nothing would be left in %dx%d",
+                         picture->width, picture->height, recipe->width,
+                         recipe->height);
+    assay_begin("resize");
+    st = picture_resize(picture, place.width, place.height, filter, &resized,
+                        err);
+    assay_end();
+    if (st)
+        return st;
+    assay_begin("to_tensor");
+    write_pixels(recipe, &resized, &place, out);
+    assay_end();
+    picture_release(&resized);
+    return ASSAY_OK;
+}

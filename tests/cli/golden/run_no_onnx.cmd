@@ -1,0 +1,3 @@
+XDG_CACHE_HOME=$PWD
+export XDG_CACHE_HOME
+assay run nowhere.onnx

@@ -1,0 +1,1 @@
+assay run resnet18 --random street.jpg
