@@ -14,22 +14,66 @@ static struct shape grouped(const struct shape *w, int64_t groups)
                     w->dims[3]);
 }
 
-static dnnl_status_t describe_conv2d(const struct job *job,
-                                     dnnl_alg_kind_t algorithm,
-                                     dnnl_convolution_desc_t *out)
+static dnnl_status_t describe(const struct job *job, dnnl_alg_kind_t algorithm,
+                              const dnnl_memory_desc_t *src,
+                              const dnnl_memory_desc_t *dst,
+                              dnnl_convolution_desc_t *out)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     struct shape w = grouped(&job->weight->shape, attrs->groups);
-    dnnl_memory_desc_t src = desc_any(&job->x->shape), weights = desc_any(&w);
-    dnnl_memory_desc_t dst = desc_any(&job->y), bias;
+    dnnl_memory_desc_t weights = desc_any(&w), bias;
     dnnl_dims_t dilation = {attrs->dilation[0] - 1, attrs->dilation[1] - 1};
 
     if (job->bias)
         bias = desc_dense(&job->bias->shape);
     return dnnl_dilated_convolution_forward_desc_init(
-        out, dnnl_forward_inference, algorithm, &src, &weights,
-        job->bias ? &bias : NULL, &dst, dims_of(attrs->stride, 2).of, dilation,
+        out, dnnl_forward_inference, algorithm, src, &weights,
+        job->bias ? &bias : NULL, dst, dims_of(attrs->stride, 2).of, dilation,
         dims_of(attrs->before, 2).of, dims_of(attrs->after, 2).of);
+}
+
+static dnnl_status_t describe_conv2d(const struct job *job,
+                                     dnnl_alg_kind_t algorithm,
+                                     dnnl_convolution_desc_t *out)
+{
+    dnnl_memory_desc_t src = desc_any(&job->x->shape), dst = desc_any(&job->y);
+
+    return describe(job, algorithm, &src, &dst, out);
+}
+
+/* A convolution of each channel for itself, left to choose, takes channels
+ * last; between convolutions on blocked channels it has to be told that these
+ * will do. */
+static dnnl_status_t describe_depthwise(const struct job *job,
+                                        dnnl_alg_kind_t algorithm,
+                                        dnnl_convolution_desc_t *out)
+{
+    dnnl_memory_desc_t src = desc_of(job->x), dst;
+    struct channel_blocks blocks;
+    dnnl_status_t status;
+
+    if (!layout_blocks(job->x, &blocks))
+        return dnnl_unimplemented;
+    status = dnnl_memory_desc_init_by_tag(&dst, 4, dims_of(job->y.dims, 4).of,
+                                          dnnl_f32, blocks.tag);
+    return status ? status : describe(job, algorithm, &src, &dst, out);
+}
+
+static bool is_depthwise(const struct job *job)
+{
+    int64_t groups = conv2d_attrs(job->node)->groups;
+
+    return groups > 1 && groups == job->x->shape.dims[1] &&
+           groups == job->y.dims[1];
+}
+
+static enum assay_status choose_conv2d(struct onednn *dn, const struct job *job,
+                                       struct kernel **out, struct error *err)
+{
+    if (is_depthwise(job) && job->x->layout &&
+        !tuning_choose(dn, job, describe_depthwise, out, NULL))
+        return ASSAY_OK;
+    return tuning_choose(dn, job, describe_conv2d, out, err);
 }
 
 enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
@@ -53,7 +97,7 @@ enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
                              buffer_references(job->residual->buffer) == 1;
     kernel = kernel_find(dn, job);
     if (!kernel) {
-        st = tuning_choose(dn, job, describe_conv2d, &kernel, err);
+        st = choose_conv2d(dn, job, &kernel, err);
         if (st)
             return st;
         kernel_keep(dn, job->at, kernel);

@@ -45,7 +45,7 @@ static bool is_last_resort(const_dnnl_primitive_desc_t found, const char *name)
     const dnnl_memory_desc_t *dst =
         dnnl_primitive_desc_query_md(found, dnnl_query_dst_md, 0);
 
-    return strncmp(name, "ref", 3) == 0 || strncmp(name, "gemm", 4) == 0 ||
+    return strncmp(name, "ref", 3) == 0 || strstr(name, "gemm") ||
            strcmp(desc_text(dst), "nhwc") == 0;
 }
 
