@@ -19,6 +19,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static const struct run_settings defaults = RUN_DEFAULTS;
+
 static enum assay_status write_trace(const struct run *run, const char *path,
                                      struct error *err)
 {
@@ -297,6 +299,6 @@ const struct command cmd_run = {
             {NULL, NULL},
         },
     .settings_bytes = sizeof(struct run_settings),
-    .defaults = &run_defaults,
+    .defaults = &defaults,
     .run = run_model,
 };

@@ -9,6 +9,7 @@
 /* clang-format off */
 const struct command *const commands[] = {
     &cmd_run,
+    &cmd_layers,
     &cmd_weights,
     &cmd_machine,
     &cmd_verify,

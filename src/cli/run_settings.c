@@ -6,32 +6,16 @@
 #include "cli/nearest.h"
 #include "cli/recipe_text.h"
 #include "formats/published.h"
-#include "store/store.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
-const struct run_settings run_defaults = {
-    .min_size = 800,
-    .max_size = 1333,
-    .warm_up = 1,
-    .batch = 1,
-    .precision_goal = 0.02,
-    .time_limit = 30,
-    .detail = ENGINE_OPS,
-    .tuning_seconds = 2,
-    .score = NAN,
-    .iou = NAN,
-    .output = "run" STORE_SUFFIX,
-};
-
 static const char *const norms[] = {"frozen", "batch", NULL};
 static const char *const details[] = {"leaves", "modules", "ops", NULL};
-static const char *const variants[] = {[MODEL_IMAGENET] = "imagenet",
-                                       [MODEL_CIFAR10] = "cifar10",
-                                       [MODEL_CIFAR100] = "cifar100",
-                                       NULL};
+const char *const run_variants[] = {[MODEL_IMAGENET] = "imagenet",
+                                    [MODEL_CIFAR10] = "cifar10",
+                                    [MODEL_CIFAR100] = "cifar100",
+                                    NULL};
 
 static const char *const decodes[] = {"none", "yolov8", "ssd", "classes", NULL};
 static const enum decode decode_kinds[] = {DECODE_NONE, DECODE_YOLOV8,
@@ -66,7 +50,7 @@ const struct option run_options[] = {
     {.name = "variant",
      .kind = OPTION_CHOICE,
      .value = "DATA",
-     .choices = variants,
+     .choices = run_variants,
      .help = "a classifier as it is built for these images",
      .shown_default = "imagenet",
      FIELD(variant)},

@@ -9,6 +9,9 @@
 #include "cli/options.h"
 #include "cli/shapes.h"
 #include "detect/detect.h"
+#include "store/store.h"
+
+#include <math.h>
 
 struct run_settings {
     const char *weights;
@@ -31,7 +34,16 @@ struct run_settings {
     bool has_explain;
 };
 
-extern const struct run_settings run_defaults;
+/* What holds before the options. */
+#define RUN_DEFAULTS                                                           \
+    {                                                                          \
+        .min_size = 800, .max_size = 1333, .warm_up = 1, .batch = 1,           \
+        .precision_goal = 0.02, .time_limit = 30, .detail = ENGINE_OPS,        \
+        .tuning_seconds = 2, .score = NAN, .iou = NAN,                         \
+        .output = "run" STORE_SUFFIX,                                          \
+    }
+
+extern const char *const run_variants[]; /* for --variant */
 extern const struct option run_options[];
 
 /* What a command line comes to. Start from {0}. */

@@ -179,6 +179,20 @@ static enum assay_status make_random(struct model_inputs *inputs,
     return st;
 }
 
+enum assay_status model_inputs_shapes(struct model_inputs *inputs,
+                                      const struct detect_options *options,
+                                      const struct graph *graph,
+                                      struct error *err)
+{
+    inputs->n = graph_input_count(graph);
+    inputs->kind = INPUTS_RANDOM;
+    inputs->shapes = mem_array(inputs->n, sizeof *inputs->shapes);
+    if (!inputs->shapes)
+        return error_nomem(err, inputs->n * sizeof *inputs->shapes,
+                           "the inputs of a model");
+    return settle_shapes(inputs, options, graph, err);
+}
+
 enum assay_status model_inputs_settle(struct model_inputs *inputs,
                                       const struct detect_options *options,
                                       const struct graph *graph,
@@ -189,24 +203,18 @@ enum assay_status model_inputs_settle(struct model_inputs *inputs,
 
     if (reads_photographs(options) && !options->is_random)
         return ASSAY_OK;
-    inputs->n = graph_input_count(graph);
-    inputs->kind =
-        options->is_random || !is_batch ? INPUTS_RANDOM : INPUTS_BATCH;
-    if (inputs->kind == INPUTS_RANDOM && !options->is_random)
+    if (!is_batch && !options->is_random)
         return error_set(err, ASSAY_BAD_USAGE,
                          "the inputs of %s are no images; leave the "
                          "photographs out for random values",
                          options->model);
-    inputs->shapes = mem_array(inputs->n, sizeof *inputs->shapes);
-    if (!inputs->shapes)
-        return error_nomem(err, inputs->n * sizeof *inputs->shapes,
-                           "the inputs of a model");
-    st = settle_shapes(inputs, options, graph, err);
-    if (!st && inputs->kind == INPUTS_BATCH)
-        st = settle_recipe(inputs, options, err);
-    else if (!st)
-        st = make_random(inputs, graph, options->seed, pool, err);
-    return st;
+    st = model_inputs_shapes(inputs, options, graph, err);
+    if (st)
+        return st;
+    if (options->is_random)
+        return make_random(inputs, graph, options->seed, pool, err);
+    inputs->kind = INPUTS_BATCH;
+    return settle_recipe(inputs, options, err);
 }
 
 enum assay_status model_inputs_text(const struct model_inputs *inputs,

@@ -28,6 +28,11 @@ enum assay_status model_inputs_settle(struct model_inputs *inputs,
                                       const struct detect_options *options,
                                       const struct graph *graph,
                                       struct pool *pool, struct error *err);
+/* The shapes alone, of what would be random values: nothing is made. */
+enum assay_status model_inputs_shapes(struct model_inputs *inputs,
+                                      const struct detect_options *options,
+                                      const struct graph *graph,
+                                      struct error *err);
 void model_inputs_release(struct model_inputs *inputs);
 
 /* "images 1x3x640x640 float32, seed 0": what the random values are. */

@@ -1,0 +1,337 @@
+/* cli/cmd_layers.c - assay layers: a model layer by layer. */
+#include "cli/command.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/interrupt.h"
+#include "cli/layers_show.h"
+#include "cli/result.h"
+#include "cli/run_settings.h"
+#include "detect/model_inputs.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
+
+static layers_show *const formats[] = {
+    [FORMAT_TABLE] = layers_show_table,
+    [FORMAT_JSON] = layers_show_json,
+    [FORMAT_CSV] = layers_show_csv,
+    [FORMAT_MARKDOWN] = layers_show_markdown,
+};
+
+struct settings {
+    struct run_settings run; /* first: its options are those of assay run */
+    bool has_run;
+    int format;
+    const char *output;
+};
+
+static const struct settings defaults = {.run = RUN_DEFAULTS};
+
+#define FIELD(field) OPTION_FIELD(struct settings, field)
+
+static const struct option options[] = {
+    {.kind = OPTION_SECTION, .help = "The model"},
+    {.name = "variant",
+     .kind = OPTION_CHOICE,
+     .value = "DATA",
+     .choices = run_variants,
+     .help = "a classifier as it is built for these images",
+     .shown_default = "imagenet",
+     FIELD(run.variant)},
+    {.name = "classes",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 1,
+     .max = 100000,
+     .help = "classes; of a detector the background included",
+     .shown_default = "91 of a detector, 1000 of a classifier",
+     FIELD(run.classes)},
+    {.name = "batch",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 1,
+     .max = 48,
+     .help = "images that are read at once",
+     .shown_default = "1",
+     FIELD(run.batch)},
+    {.name = "input",
+     .kind = OPTION_TEXT,
+     .value = "size=WxH",
+     .help = "the size of images, where it is free",
+     .shown_default = "what the model is built for",
+     FIELD(run.input)},
+    {.name = "shape",
+     .kind = OPTION_LIST,
+     .value = "[INPUT=]SHAPE",
+     .help = "a shape for an input of an ONNX file that leaves sizes free",
+     FIELD(run.shapes)},
+    {.kind = OPTION_SECTION, .help = "Times"},
+    {.name = "run",
+     .kind = OPTION_FLAG,
+     .help = "run it on random values, and show what each layer takes",
+     FIELD(has_run)},
+    {.name = "iters",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 1,
+     .max = 1e9,
+     .help = "images to measure",
+     .shown_default = "5",
+     FIELD(run.images)},
+    {.name = "threads",
+     .letter = 't',
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 1,
+     .max = 1024,
+     .help = "threads to compute with",
+     .shown_default = "the processors of this machine",
+     FIELD(run.threads)},
+    {.name = "plain",
+     .kind = OPTION_FLAG,
+     .help = "a kernel a layer: nothing is fused",
+     FIELD(run.is_plain)},
+    {.kind = OPTION_SECTION, .help = "How it is shown"},
+    {.name = "json",
+     .kind = OPTION_MODE,
+     .mode = FORMAT_JSON,
+     .help = "as JSON",
+     FIELD(format)},
+    {.name = "csv",
+     .kind = OPTION_MODE,
+     .mode = FORMAT_CSV,
+     .help = "as comma-separated values",
+     FIELD(format)},
+    {.name = "md",
+     .kind = OPTION_MODE,
+     .mode = FORMAT_MARKDOWN,
+     .help = "as Markdown, for reports",
+     FIELD(format)},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .value = "FILE",
+     .help = "write there instead of to standard output",
+     FIELD(output)},
+    {.kind = OPTION_END},
+};
+
+/* A model that is looked at. Start from {0}. */
+struct subject {
+    struct run_job job;
+    struct pool *pool;
+    struct graph *graph;
+    struct survey survey;
+    struct layers layers;
+    struct layer_time *times;
+    struct str input;
+    struct run *run;
+};
+
+static void subject_release(struct subject *subject)
+{
+    run_free(subject->run);
+    str_release(&subject->input);
+    mem_free(subject->times);
+    layers_release(&subject->layers);
+    survey_release(&subject->survey);
+    graph_free(subject->graph);
+    pool_free(subject->pool);
+    run_job_release(&subject->job);
+}
+
+/* Without weights, where the model is built in. */
+static enum assay_status open_graph(struct subject *subject, struct error *err)
+{
+    const struct detect_options *job = &subject->job.options;
+    enum assay_status st = pool_new(&subject->pool, err);
+
+    if (st)
+        return st;
+    if (job->is_onnx)
+        return onnx_load(job->model, &job->onnx, subject->pool, &subject->graph,
+                         err);
+    return model_build(job->model, &job->build, &subject->graph, err);
+}
+
+static enum assay_status survey(struct subject *subject, struct error *err)
+{
+    struct model_inputs inputs = {0};
+    enum assay_status st = model_inputs_shapes(&inputs, &subject->job.options,
+                                               subject->graph, err);
+
+    if (!st)
+        st = survey_graph(&subject->survey, subject->graph, inputs.shapes, err);
+    if (!st)
+        st = layers_list(&subject->layers, subject->graph, &subject->survey,
+                         err);
+    if (!st)
+        st = model_inputs_text(&inputs, subject->graph, &subject->input, err);
+    model_inputs_release(&inputs);
+    return st;
+}
+
+/* ---- times ----------------------------------------------------------------
+ */
+
+/* The scope of the run that a scope of the graph has become. */
+static enum assay_status find_scope(const struct subject *subject,
+                                    uint32_t scope, uint32_t *place,
+                                    struct error *err)
+{
+    enum { most = 64 };
+    uint32_t chain[most];
+    size_t n = 0;
+    enum assay_status st =
+        run_scope_find(subject->run, RUN_ROOT, "model",
+                       graph_class(subject->graph), place, err);
+
+    for (; scope != GRAPH_NONE && n < most;
+         scope = graph_scope(subject->graph, scope)->parent)
+        chain[n++] = scope;
+    while (!st && n-- > 0 && *place != RUN_NONE) {
+        const struct graph_scope *module =
+            graph_scope(subject->graph, chain[n]);
+
+        st = run_scope_find(subject->run, *place, module->name,
+                            module->class_name, place, err);
+    }
+    return st;
+}
+
+static enum assay_status time_layer(struct subject *subject, size_t i,
+                                    struct error *err)
+{
+    const struct layer *layer = &subject->layers.items[i];
+    struct layer_time *time = &subject->times[i];
+    const struct scope_work *work;
+    struct scope_stats stats;
+    uint32_t place;
+    enum assay_status st = find_scope(subject, layer->scope, &place, err);
+
+    *time = (struct layer_time){.ns = NAN};
+    if (!st && layer->op_name[0] && place != RUN_NONE)
+        st = run_scope_find(subject->run, place, layer->op_name,
+                            layer->class_name, &place, err);
+    if (st || place == RUN_NONE)
+        return st;
+    work = run_work(subject->run, place);
+    if (work && work->done_by != RUN_NONE)
+        time->done_by = run_scope(subject->run, work->done_by)->name;
+    st = run_scope_stats(subject->run, place, RUN_NONE, &stats, err);
+    if (!st && stats.calls)
+        time->ns = stats.mean_ns;
+    return st;
+}
+
+/* Runs the model into a file that goes again, and reads what it took. */
+static enum assay_status measure(struct subject *subject, struct error *err)
+{
+    char folder[] = "/tmp/assay-layers-XXXXXX";
+    struct detect_report report = {0};
+    struct detect_options *job = &subject->job.options;
+    struct str path = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (!mkdtemp(folder))
+        return error_set(err, ASSAY_IO, "cannot make a folder in /tmp");
+    if (str_printf(&path, "%s/run" STORE_SUFFIX, folder))
+        st = error_nomem(err, sizeof folder, "a file name");
+    job->run_path = str_text(&path);
+    job->stop = interrupt_watch();
+    if (!st)
+        st = detect_run(job, &subject->job.photos, &report, err);
+    if (!st)
+        st = store_load(job->run_path, &subject->run, err);
+    subject->times = mem_array(subject->layers.n, sizeof *subject->times);
+    if (!st && !subject->times)
+        st = error_nomem(err, subject->layers.n, "the times of layers");
+    for (size_t i = 0; !st && i < subject->layers.n; i++)
+        st = time_layer(subject, i, err);
+    unlink(str_text(&path));
+    rmdir(folder);
+    detect_report_release(&report);
+    str_release(&path);
+    return st;
+}
+
+/* ---- the command ------------------------------------------------------------
+ */
+
+static enum assay_status show(const struct subject *subject,
+                              const struct settings *settings,
+                              struct error *err)
+{
+    struct layers_view view = {.graph = subject->graph,
+                               .layers = &subject->layers,
+                               .times = subject->times,
+                               .input = str_text(&subject->input)};
+    struct result result;
+    enum assay_status st = result_open(settings->output, &result, err);
+
+    if (st)
+        return st;
+    for (size_t i = 0; i < subject->layers.n; i++)
+        view.n_unknown += !subject->layers.items[i].is_known;
+    formats[settings->format](&view, result.sink, &result.term);
+    return result_close(&result, sink_status(result.sink, err), err);
+}
+
+static enum assay_status show_layers(const struct arguments *arguments,
+                                     struct error *err)
+{
+    struct settings settings = *(const struct settings *)arguments->settings;
+    struct subject subject = {0};
+    enum assay_status st;
+
+    settings.run.is_random = true;
+    settings.run.precision_goal = 0;
+    st = run_job_make(&subject.job, &settings.run, &arguments->operands, err);
+    if (!st)
+        st = open_graph(&subject, err);
+    if (!st)
+        st = survey(&subject, err);
+    if (!st && settings.has_run)
+        st = measure(&subject, err);
+    if (!st)
+        st = show(&subject, &settings, err);
+    subject_release(&subject);
+    return st;
+}
+
+const struct command cmd_layers = {
+    .name = "layers",
+    .section = "Models",
+    .purpose = "show a model layer by layer: shapes, parameters, MACs, times",
+    .usage = (const char *const[]){"layers [options] MODEL",
+                                   "layers [options] FILE.onnx", NULL},
+    .operands = {.min = 1,
+                 .max = 1,
+                 .missing = "a model",
+                 .endings = (const char *const[]){".onnx", NULL}},
+    .description =
+        (const char *const[]){
+            "Lists the modules that compute, and the ops that modules do "
+            "themselves, in the order they are called: class, the shape of the "
+            "output, parameters, multiply-adds, memory. Nothing runs unless "
+            "--run is given. MODEL is one of those of `assay run`.",
+            NULL,
+        },
+    .options = options,
+    .examples =
+        (const struct example[]){
+            {"layers mobilenet_v2", "all layers, without running them"},
+            {"layers resnet50 --run --threads 2", "and what each takes"},
+            {"layers yolo.onnx --csv -o layers.csv", "for a spreadsheet"},
+            {NULL, NULL},
+        },
+    .settings_bytes = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = show_layers,
+};

@@ -1,0 +1,317 @@
+/* cli/layers_show.c - see layers_show.h. */
+#include "cli/layers_show.h"
+
+#include "base/json.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum cell {
+    CELL_LAYER,
+    CELL_CLASS,
+    CELL_OUTPUT,
+    CELL_PARAMETERS,
+    CELL_MACS,
+    CELL_MEMORY,
+    CELL_TIME,
+    CELL_SHARE,
+    N_CELLS
+};
+
+enum { cell_size = 96, gap = 2 };
+
+static const struct {
+    const char *title;
+    size_t columns;
+    enum text_align align;
+} cells[N_CELLS] = {
+    [CELL_LAYER] = {"layer", 0, ALIGN_LEFT}, /* what is left */
+    [CELL_CLASS] = {"class", 17, ALIGN_LEFT},
+    [CELL_OUTPUT] = {"output", 15, ALIGN_LEFT},
+    [CELL_PARAMETERS] = {"params", 8, ALIGN_RIGHT},
+    [CELL_MACS] = {"MACs", 8, ALIGN_RIGHT},
+    [CELL_MEMORY] = {"memory", 9, ALIGN_RIGHT},
+    [CELL_TIME] = {"ms", 9, ALIGN_RIGHT},
+    [CELL_SHARE] = {"share", 6, ALIGN_RIGHT},
+};
+
+static bool has_cell(const struct layers_view *view, enum cell cell)
+{
+    return cell != CELL_TIME || view->times;
+}
+
+static double total_ns(const struct layers_view *view)
+{
+    double sum = 0;
+
+    for (size_t i = 0; view->times && i < view->layers->n; i++) {
+        if (!isnan(view->times[i].ns))
+            sum += view->times[i].ns;
+    }
+    return sum;
+}
+
+/* Of the time where there is one, else of the multiply-adds. */
+static double share_of(const struct layers_view *view, size_t i)
+{
+    const struct layer *layer = &view->layers->items[i];
+
+    if (view->times)
+        return view->times[i].ns / total_ns(view);
+    return layer->is_known && view->layers->total.macs
+               ? (double)layer->macs / (double)view->layers->total.macs
+               : NAN;
+}
+
+static void write_count(char *text, double value)
+{
+    char buffer[UNITS_MAX];
+
+    snprintf(text, cell_size, "%s",
+             value > 0 ? units_count(buffer, value) : "-");
+}
+
+static void write_memory(char *text, const struct layer *layer)
+{
+    char buffer[UNITS_MAX];
+    double bytes = (double)(layer->output_bytes + layer->parameter_bytes);
+
+    snprintf(text, cell_size, "%s",
+             bytes > 0 ? units_bytes(buffer, bytes) : "-");
+}
+
+/* What the row of a layer says, in the order of the cells. */
+static void write_row(const struct layers_view *view, size_t i,
+                      char texts[N_CELLS][cell_size])
+{
+    const struct layer *layer = &view->layers->items[i];
+    double share = share_of(view, i);
+    char buffer[UNITS_MAX], shape[64];
+
+    snprintf(texts[CELL_LAYER], cell_size, "%s", layer->path);
+    snprintf(texts[CELL_CLASS], cell_size, "%s", layer->class_name);
+    snprintf(texts[CELL_OUTPUT], cell_size, "%s",
+             layer->is_known ? shape_text(&layer->output, shape, sizeof shape)
+                             : "?");
+    write_count(texts[CELL_PARAMETERS], (double)layer->parameters);
+    write_count(texts[CELL_MACS], (double)layer->macs);
+    write_memory(texts[CELL_MEMORY], layer);
+    snprintf(texts[CELL_TIME], cell_size, "-");
+    if (view->times && view->times[i].done_by)
+        snprintf(texts[CELL_TIME], cell_size, "in %s", view->times[i].done_by);
+    else if (view->times && !isnan(view->times[i].ns))
+        snprintf(texts[CELL_TIME], cell_size, "%s",
+                 units_ms(buffer, view->times[i].ns));
+    snprintf(texts[CELL_SHARE], cell_size, "%s",
+             share > 0 ? units_percent(buffer, share, 0) : "-");
+}
+
+static void write_total(const struct layers_view *view,
+                        char texts[N_CELLS][cell_size])
+{
+    const struct layer *total = &view->layers->total;
+    char buffer[UNITS_MAX];
+
+    snprintf(texts[CELL_LAYER], cell_size, "total");
+    texts[CELL_CLASS][0] = texts[CELL_OUTPUT][0] = texts[CELL_SHARE][0] = '\0';
+    write_count(texts[CELL_PARAMETERS], (double)total->parameters);
+    write_count(texts[CELL_MACS], (double)total->macs);
+    write_memory(texts[CELL_MEMORY], total);
+    snprintf(texts[CELL_TIME], cell_size, "%s",
+             units_ms(buffer, total_ns(view)));
+}
+
+/* ---- the screen ------------------------------------------------------------
+ */
+
+static size_t name_columns(const struct layers_view *view,
+                           const struct term *term)
+{
+    size_t others = 0, longest = 5, width = (size_t)term->width;
+
+    for (enum cell cell = CELL_CLASS; cell < N_CELLS; cell++)
+        others += has_cell(view, cell) ? cells[cell].columns + gap : 0;
+    for (size_t i = 0; i < view->layers->n; i++) {
+        size_t columns = text_columns(view->layers->items[i].path);
+
+        longest = columns > longest ? columns : longest;
+    }
+    width = width > others + 12 ? width - others : 12;
+    return longest < width ? longest : width;
+}
+
+static void put_row(const struct layers_view *view, struct sink *sink,
+                    const struct term *term, size_t columns,
+                    char texts[N_CELLS][cell_size])
+{
+    text_fit(sink, term, texts[CELL_LAYER], columns, ALIGN_LEFT);
+    for (enum cell cell = CELL_CLASS; cell < N_CELLS; cell++) {
+        if (!has_cell(view, cell))
+            continue;
+        sink_repeat(sink, " ", gap);
+        text_fit(sink, term, texts[cell], cells[cell].columns,
+                 cells[cell].align);
+    }
+    sink_puts(sink, "\n");
+}
+
+void layers_show_table(const struct layers_view *view, struct sink *sink,
+                       const struct term *term)
+{
+    const struct layer *total = &view->layers->total;
+    size_t columns = name_columns(view, term);
+    char texts[N_CELLS][cell_size], count[UNITS_MAX], macs[UNITS_MAX];
+
+    sink_printf(sink, "model    %s   %s params   %s MACs\ninput    %s\n\n",
+                graph_name(view->graph),
+                units_count(count, (double)total->parameters),
+                units_count(macs, (double)total->macs), view->input);
+    for (enum cell cell = 0; cell < N_CELLS; cell++)
+        snprintf(texts[cell], cell_size, "%s", cells[cell].title);
+    put_row(view, sink, term, columns, texts);
+    for (size_t i = 0; i < view->layers->n; i++) {
+        write_row(view, i, texts);
+        put_row(view, sink, term, columns, texts);
+    }
+    write_total(view, texts);
+    put_row(view, sink, term, columns, texts);
+    sink_printf(sink,
+                "\nmemory   parameters and what the layer makes   share"
+                "   of %s   1 MAC = 2 FLOP\n",
+                view->times ? "the time" : "the MACs");
+    if (view->n_unknown)
+        sink_printf(sink,
+                    "note     %zu layers depend on what is found; "
+                    "their work is not counted here, `assay run` counts it\n",
+                    view->n_unknown);
+}
+
+void layers_show_markdown(const struct layers_view *view, struct sink *sink,
+                          const struct term *term)
+{
+    char texts[N_CELLS][cell_size];
+
+    (void)term;
+    for (enum cell cell = 0; cell < N_CELLS; cell++) {
+        if (has_cell(view, cell))
+            sink_printf(sink, "| %s ", cells[cell].title);
+    }
+    sink_puts(sink, "|\n");
+    for (enum cell cell = 0; cell < N_CELLS; cell++) {
+        if (has_cell(view, cell))
+            sink_puts(sink,
+                      cells[cell].align == ALIGN_RIGHT ? "|---:" : "|---");
+    }
+    sink_puts(sink, "|\n");
+    for (size_t i = 0; i <= view->layers->n; i++) {
+        if (i < view->layers->n)
+            write_row(view, i, texts);
+        else
+            write_total(view, texts);
+        for (enum cell cell = 0; cell < N_CELLS; cell++) {
+            if (has_cell(view, cell))
+                sink_printf(sink, "| %s ", texts[cell]);
+        }
+        sink_puts(sink, "|\n");
+    }
+}
+
+/* ---- for programs ----------------------------------------------------------
+ */
+
+static void put_numbers(struct json_writer *json, const struct layer *layer)
+{
+    json_member_int(json, "calls", (int64_t)layer->calls);
+    json_member_int(json, "parameters", (int64_t)layer->parameters);
+    json_member_int(json, "parameter_bytes", (int64_t)layer->parameter_bytes);
+    json_member_int(json, "output_bytes", (int64_t)layer->output_bytes);
+    json_member_int(json, "macs", (int64_t)layer->macs);
+    json_member_int(json, "flops", (int64_t)layer->flops);
+}
+
+static void put_layer(const struct layers_view *view, struct json_writer *json,
+                      size_t i)
+{
+    const struct layer *layer = &view->layers->items[i];
+    const struct layer_time *time = view->times ? &view->times[i] : NULL;
+
+    json_object_begin(json);
+    json_member_string(json, "path", layer->path);
+    json_member_string(json, "class", layer->class_name);
+    json_key(json, "output");
+    json_inline_array_begin(json);
+    for (int k = 0; layer->is_known && k < layer->output.rank; k++)
+        json_write_int(json, layer->output.dims[k]);
+    json_array_end(json);
+    json_member_bool(json, "is_known", layer->is_known);
+    put_numbers(json, layer);
+    if (time && !isnan(time->ns))
+        json_member_double(json, "mean_ns", time->ns);
+    if (time && time->done_by)
+        json_member_string(json, "done_by", time->done_by);
+    json_object_end(json);
+}
+
+void layers_show_json(const struct layers_view *view, struct sink *sink,
+                      const struct term *term)
+{
+    struct json_writer json = json_writer(sink, 2);
+
+    (void)term;
+    json_object_begin(&json);
+    json_member_string(&json, "model", graph_name(view->graph));
+    json_member_string(&json, "input", view->input);
+    json_key(&json, "layers");
+    json_array_begin(&json);
+    for (size_t i = 0; i < view->layers->n; i++)
+        put_layer(view, &json, i);
+    json_array_end(&json);
+    json_key(&json, "total");
+    json_object_begin(&json);
+    put_numbers(&json, &view->layers->total);
+    json_object_end(&json);
+    json_object_end(&json);
+    sink_puts(sink, "\n");
+}
+
+static void put_quoted(struct sink *sink, const char *text)
+{
+    sink_puts(sink, "\"");
+    for (; *text; text++) {
+        if (*text == '"')
+            sink_puts(sink, "\"");
+        sink_write(sink, text, 1);
+    }
+    sink_puts(sink, "\",");
+}
+
+void layers_show_csv(const struct layers_view *view, struct sink *sink,
+                     const struct term *term)
+{
+    char shape[64];
+
+    (void)term;
+    sink_puts(sink, "path,class,output,calls,parameters,parameter_bytes,"
+                    "output_bytes,macs,flops,mean_ns,done_by\r\n");
+    for (size_t i = 0; i < view->layers->n; i++) {
+        const struct layer *layer = &view->layers->items[i];
+        const struct layer_time *time = view->times ? &view->times[i] : NULL;
+
+        put_quoted(sink, layer->path);
+        sink_printf(sink,
+                    "%s,%s,%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                    ",%" PRIu64 ",",
+                    layer->class_name,
+                    layer->is_known
+                        ? shape_text(&layer->output, shape, sizeof shape)
+                        : "",
+                    layer->calls, layer->parameters, layer->parameter_bytes,
+                    layer->output_bytes, layer->macs, layer->flops);
+        if (time && !isnan(time->ns))
+            sink_printf(sink, "%.0f", time->ns);
+        sink_printf(sink, ",%s\r\n",
+                    time && time->done_by ? time->done_by : "");
+    }
+}

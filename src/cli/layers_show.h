@@ -1,0 +1,30 @@
+/* cli/layers_show.h - the layers of a model as a table, JSON, CSV or Markdown.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_LAYERS_SHOW_H
+#define CLI_LAYERS_SHOW_H
+
+#include "base/term.h"
+#include "graph/layers.h"
+
+/* What a run measured of one layer. */
+struct layer_time {
+    double ns;           /* of an iteration, mean; NaN: nothing */
+    const char *done_by; /* the layer that it was fused into; NULL: none */
+};
+
+struct layers_view {
+    const struct graph *graph;
+    const struct layers *layers;
+    const struct layer_time *times; /* one a layer; NULL: it did not run */
+    const char *input;              /* "images 1x3x224x224" */
+    size_t n_unknown;               /* layers whose shapes depend on data */
+};
+
+typedef void layers_show(const struct layers_view *view, struct sink *sink,
+                         const struct term *term);
+
+layers_show layers_show_table, layers_show_json, layers_show_csv,
+    layers_show_markdown;
+
+#endif

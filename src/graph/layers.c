@@ -1,0 +1,144 @@
+/* graph/layers.c - see layers.h. */
+#include "graph/layers.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+void layers_release(struct layers *layers)
+{
+    mem_free(layers->items);
+    arena_release(&layers->arena);
+    *layers = (struct layers){0};
+}
+
+/* Where a node's layer already is, or the end of the list. */
+static size_t find_layer(const struct layers *layers, const struct node *node)
+{
+    size_t i = 0;
+
+    while (i < layers->n && (layers->items[i].scope != node->scope ||
+                             strcmp(layers->items[i].op_name, node->name) != 0))
+        i++;
+    return i;
+}
+
+static enum assay_status name_layer(struct layers *layers,
+                                    const struct graph *graph,
+                                    const struct node *node,
+                                    struct layer *layer, struct error *err)
+{
+    const struct graph_scope *scope =
+        node->scope == GRAPH_NONE ? NULL : graph_scope(graph, node->scope);
+    const char *path = scope ? scope->path : "";
+    struct str text = {0};
+    enum assay_status st = str_printf(
+        &text, "%s%s%s", path, *path && node->name[0] ? "." : "", node->name);
+
+    if (!st)
+        layer->path = arena_strdup(&layers->arena, str_text(&text));
+    str_release(&text);
+    if (!layer->path)
+        return error_nomem(err, strlen(path), "the name of a layer");
+    layer->class_name =
+        scope && !node->name[0] ? scope->class_name : node->op->name;
+    layer->scope = node->scope;
+    layer->op_name = node->name;
+    layer->is_known = true;
+    return ASSAY_OK;
+}
+
+static enum assay_status add_layer(struct layers *layers,
+                                   const struct graph *graph,
+                                   const struct node *node, struct error *err)
+{
+    struct layer *moved = vec_reserve(layers->items, &layers->capacity,
+                                      layers->n + 1, sizeof *layers->items);
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a layer");
+    layers->items = moved;
+    layers->items[layers->n] = (struct layer){0};
+    return name_layer(layers, graph, node, &layers->items[layers->n++], err);
+}
+
+/* What is_counted says of a value: it belongs to a layer before. */
+static void add_parameters(struct layer *layer, const struct graph *graph,
+                           const struct node *node, bool *is_counted)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        uint32_t id = node->inputs[i];
+        const struct value *value;
+        size_t n;
+
+        if (id == GRAPH_NONE || is_counted[id])
+            continue;
+        value = graph_value(graph, id);
+        if ((value->kind != VALUE_PARAMETER && value->kind != VALUE_BUFFER) ||
+            !shape_elements(&value->shape, &n))
+            continue;
+        is_counted[id] = true;
+        layer->parameters += value->kind == VALUE_PARAMETER ? n : 0;
+        layer->parameter_bytes += n * dtype_bytes(value->dtype);
+    }
+}
+
+static void add_call(struct layer *layer, const struct node *node,
+                     const struct survey *survey, size_t at)
+{
+    layer->calls++;
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        uint32_t id = node->outputs[i];
+
+        layer->is_known = layer->is_known && survey->is_known[id];
+        if (survey->is_known[id])
+            layer->output_bytes += tensor_bytes(&survey->values[id]);
+    }
+    layer->output = survey->values[node->outputs[0]].shape;
+    layer->macs += survey->costs[at].macs;
+    layer->flops += survey->costs[at].flops;
+}
+
+static void add_up(struct layers *layers, const struct graph *graph)
+{
+    struct layer *total = &layers->total;
+
+    for (size_t i = 0; i < layers->n; i++) {
+        const struct layer *layer = &layers->items[i];
+
+        total->calls += layer->calls;
+        total->output_bytes += layer->output_bytes;
+        total->macs += layer->macs;
+        total->flops += layer->flops;
+    }
+    /* Those of heads that only training calls, too. */
+    total->parameters = graph_parameter_elements(graph);
+    total->parameter_bytes = graph_parameter_bytes(graph);
+}
+
+enum assay_status layers_list(struct layers *layers, const struct graph *graph,
+                              const struct survey *survey, struct error *err)
+{
+    bool *is_counted = mem_array(graph_value_count(graph), sizeof *is_counted);
+    enum assay_status st = ASSAY_OK;
+
+    if (!is_counted)
+        return error_nomem(err, graph_value_count(graph), "the layers");
+    for (size_t i = 0; !st && i < graph_node_count(graph); i++) {
+        const struct node *node = graph_node(graph, i);
+        size_t at = find_layer(layers, node);
+
+        if (at == layers->n)
+            st = add_layer(layers, graph, node, err);
+        if (st)
+            break;
+        add_parameters(&layers->items[at], graph, node, is_counted);
+        add_call(&layers->items[at], node, survey, i);
+    }
+    if (!st)
+        add_up(layers, graph);
+    mem_free(is_counted);
+    return st;
+}
