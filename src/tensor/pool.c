@@ -16,6 +16,10 @@
 
 enum { min_bytes = 512, parts = 8, n_classes = 64 * parts };
 
+/* From this size on a buffer has pages of its own, which go back to the system
+ * when it is trimmed. In between the blocks of a heap they would stay. */
+static const size_t mapped_bytes = 1 << 18;
+
 struct buffer {
     atomic_int references;
     size_t bytes;    /* asked for */
@@ -165,7 +169,10 @@ void pool_observe(struct pool *pool, struct pool_observer observer)
 
 static void destroy(struct buffer *buffer)
 {
-    mem_free(buffer->data);
+    if (buffer->capacity >= mapped_bytes)
+        mem_unmap(buffer->data, buffer->capacity);
+    else
+        mem_free(buffer->data);
     mem_free(buffer);
 }
 
@@ -223,7 +230,9 @@ static struct buffer *make(size_t capacity)
 
     if (!buffer)
         return NULL;
-    buffer->data = mem_alloc_aligned(POOL_ALIGNMENT, capacity);
+    buffer->data = capacity >= mapped_bytes
+                       ? mem_map(capacity)
+                       : mem_alloc_aligned(POOL_ALIGNMENT, capacity);
     buffer->capacity = capacity;
     if (!buffer->data) {
         mem_free(buffer);

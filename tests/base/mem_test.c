@@ -34,6 +34,7 @@ TEST(the_nth_request_fails_and_so_do_those_after)
     CHECK(mem_array(1, 1) == NULL);
     CHECK(mem_realloc(a, 10) == NULL);
     CHECK(mem_alloc_aligned(64, 1) == NULL);
+    CHECK(mem_map(1) == NULL);
     mem_fail_once_at(0);
     CHECK(mem_strdup("x") == NULL);
     mem_free(a);
@@ -41,6 +42,30 @@ TEST(the_nth_request_fails_and_so_do_those_after)
     CHECK_STR(a, "x");
     mem_free(a);
     mem_fail_at(-1);
+}
+
+TEST(mapped_pages_are_zeroed_counted_and_given_back)
+{
+    static const size_t sizes[] = {1, 4096, 1 << 20, (2 << 20) + 1, 5 << 20};
+    long blocks = mem_live();
+    size_t bytes = mem_live_bytes();
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *block = mem_map(sizes[i]);
+
+        CHECK(block != NULL);
+        CHECK_INT((uintptr_t)block % 4096, 0);
+        CHECK(block[0] == 0 && block[sizes[i] - 1] == 0);
+        block[0] = block[sizes[i] - 1] = 1;
+        CHECK_INT(mem_live(), blocks + 1);
+        CHECK(mem_live_bytes() >= bytes + sizes[i]);
+        mem_unmap(block, sizes[i]);
+        CHECK_INT(mem_live_bytes(), bytes);
+    }
+    CHECK(mem_map(SIZE_MAX) == NULL);
+    CHECK(mem_map(SIZE_MAX / 4) == NULL);
+    mem_unmap(NULL, 1);
+    CHECK_INT(mem_live(), blocks);
 }
 
 TEST(products_and_sums_that_overflow_are_seen)

@@ -131,6 +131,32 @@ TEST(no_buffer_is_more_than_an_eighth_too_large)
     pool_free(pool);
 }
 
+/* Whether the page is still there. */
+static bool is_mapped(void *page)
+{
+    unsigned char resident;
+
+    return mincore(page, 1, &resident) == 0;
+}
+
+TEST(the_pages_of_a_large_buffer_go_back_whatever_lies_behind_it)
+{
+    struct pool *pool = new_pool();
+    struct buffer *large, *behind;
+    void *page;
+
+    CHECK_INT(pool_take(pool, 3 << 20, "x", &large, &err), ASSAY_OK);
+    CHECK_INT(pool_take(pool, 1000, "x", &behind, &err), ASSAY_OK);
+    page = buffer_data(large);
+    memset(page, 1, 3 << 20);
+    CHECK(is_mapped(page));
+    buffer_release(large);
+    pool_trim(pool);
+    CHECK(!is_mapped(page));
+    buffer_release(behind);
+    pool_free(pool);
+}
+
 static void add_up(void *context, int64_t delta)
 {
     *(int64_t *)context += delta;
