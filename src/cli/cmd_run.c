@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "cli/event_folder.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
 #include "cli/messages.h"
@@ -32,6 +33,11 @@ static enum assay_status write_trace(const struct run *run, const char *path,
     return st;
 }
 
+static const char *drawn_folder(const struct run_settings *settings)
+{
+    return settings->drawn_dir ? settings->drawn_dir : ".";
+}
+
 static enum assay_status write_html(const struct run_settings *settings,
                                     const struct detect_options *job,
                                     const struct detect_report *report,
@@ -39,10 +45,10 @@ static enum assay_status write_html(const struct run_settings *settings,
                                     struct error *err)
 {
     struct report_side side = {run, job->run_path};
-    const char *folder = settings->drawn_dir ? settings->drawn_dir : ".";
     bool has_pictures = settings->has_pictures && report->n_drawn > 0;
 
-    return report_write(&side, 1, has_pictures ? folder : NULL, sink, err);
+    return report_write(&side, 1, has_pictures ? drawn_folder(settings) : NULL,
+                        sink, err);
 }
 
 /* "run.assay 0.2 MB, street_targets.jpg and 23 more" */
@@ -168,6 +174,10 @@ static enum assay_status show_result(const struct run_settings *settings,
     if (!st && html->output)
         st = result_close(
             html, write_html(settings, job, report, run, html->sink, err), err);
+    if (!st && settings->tensorboard)
+        st = event_folder_write(run, job->run_path, settings->tensorboard,
+                                report->n_drawn ? drawn_folder(settings) : NULL,
+                                err);
     run_free(run);
     return st;
 }
@@ -210,6 +220,8 @@ static enum assay_status profile(const struct run_settings *settings,
     job->found = job->weights || job->is_onnx ? &found : NULL;
     if (settings->html)
         st = result_open(settings->html, &html, err);
+    if (!st && settings->tensorboard)
+        st = event_folder_check(settings->tensorboard, job->run_path, err);
     if (!st)
         st = detect_run(job, photos, &report, err);
     progress_finish(&progress);

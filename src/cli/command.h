@@ -67,6 +67,7 @@ extern const struct command cmd_show;
 extern const struct command cmd_report;
 extern const struct command cmd_trace;
 extern const struct command cmd_plot;
+extern const struct command cmd_tensorboard;
 extern const struct command cmd_compare;
 extern const struct command cmd_import;
 extern const struct command cmd_weights;

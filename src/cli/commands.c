@@ -18,6 +18,7 @@ const struct command *const commands[] = {
     &cmd_report,
     &cmd_trace,
     &cmd_plot,
+    &cmd_tensorboard,
     &cmd_compare,
     &cmd_import,
     &cmd_help,

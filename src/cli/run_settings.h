@@ -29,7 +29,7 @@ struct run_settings {
     double tuning_seconds;
     double score, iou; /* NaN: not given */
     const char *labels, *drawn_dir;
-    const char *output, *trace, *html;
+    const char *output, *trace, *html, *tensorboard;
     bool has_pictures;
     bool has_explain;
 };

@@ -142,6 +142,7 @@ static enum assay_status write_series(const struct writer *writer,
     return st;
 }
 
+/* Two names: TensorBoard shows nothing of a name that is of two kinds. */
 static enum assay_status write_table(const struct writer *writer,
                                      struct error *err)
 {
@@ -153,12 +154,13 @@ static enum assay_status write_table(const struct writer *writer,
     enum assay_status st = view_markdown(writer->run, &options, &words, err);
 
     if (!st)
-        st = event_text(writer->sink, when, "profile", str_text(&text), err);
+        st = event_text(writer->sink, when, "profile/text", str_text(&text),
+                        err);
     if (!st)
         st = table_picture(writer->run, &pixels, &width, &height, err);
     if (!st)
-        st = event_image(writer->sink, when, "profile", width, height, png.text,
-                         png.n, err);
+        st = event_image(writer->sink, when, "profile/table", width, height,
+                         png.text, png.n, err);
     str_release(&text);
     str_release(&png);
     return st;

@@ -230,13 +230,13 @@ TEST(the_profile_is_there_as_text_and_as_an_image_of_its_size)
     struct field_seen words, png, plugin;
     struct picture picture = {0};
 
-    tensor = find_value(&file, "profile", VALUE_TENSOR, 0, &event);
+    tensor = find_value(&file, "profile/text", VALUE_TENSOR, 0, &event);
     plugin = message_field(
         message_field(message_field(tensor, VALUE_METADATA).bytes, 1).bytes, 1);
     CHECK(field_is(&plugin, "text"));
     words = message_field(message_field(tensor, VALUE_TENSOR).bytes, 8);
     CHECK(memmem(words.bytes.at, words.bytes.n, "conv1", 5) != NULL);
-    image = message_field(find_value(&file, "profile", VALUE_IMAGE, 0, &event),
+    image = message_field(find_value(&file, "profile/table", VALUE_IMAGE, 0, &event),
                           VALUE_IMAGE)
                 .bytes;
     png = message_field(image, 4);
@@ -274,7 +274,7 @@ TEST(a_run_without_iterations_still_has_its_table)
     struct str file = written(run, NULL, 0);
     struct span event;
 
-    CHECK(find_value(&file, "profile", VALUE_IMAGE, 0, &event).n > 0);
+    CHECK(find_value(&file, "profile/table", VALUE_IMAGE, 0, &event).n > 0);
     CHECK(find_value(&file, "latency_ms", VALUE_SIMPLE, 0, &event).n == 0);
     str_release(&file);
     run_free(run);

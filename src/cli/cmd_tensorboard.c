@@ -1,0 +1,84 @@
+/* cli/cmd_tensorboard.c - assay tensorboard: a run as an event file. */
+#include "cli/command.h"
+
+#include "cli/event_folder.h"
+#include "cli/inputs.h"
+#include "cli/result.h"
+#include "store/store.h"
+
+struct settings {
+    const char *folder;
+    const char *pictures; /* NULL: none are wanted */
+};
+
+static const struct settings defaults = {.folder = "runs"};
+
+static const struct option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .value = "FOLDER",
+     .help = "the folder that TensorBoard watches (--logdir)",
+     .shown_default = "runs",
+     OPTION_FIELD(struct settings, folder)},
+    {.name = "pictures",
+     .kind = OPTION_FILE,
+     .value = "FOLDER",
+     .implied = ".",
+     .help = "put the drawn photographs of a folder, or of this one, into it",
+     OPTION_FIELD(struct settings, pictures)},
+    {.kind = OPTION_END},
+};
+
+static enum assay_status run_tensorboard(const struct arguments *arguments,
+                                         struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+    const char *path = arguments->operands.items[0];
+    struct run *run = NULL;
+    struct str next = {0};
+    enum assay_status st = store_load(path, &run, err);
+
+    if (!st) {
+        inputs_note(run, path);
+        st = event_folder_write(run, path, settings->folder, settings->pictures,
+                                err);
+    }
+    run_free(run);
+    if (!st &&
+        str_printf(&next, "next   tensorboard --logdir %s\n", settings->folder))
+        st = error_nomem(err, 64, "a line");
+    if (!st)
+        st = result_print(str_text(&next), err);
+    str_release(&next);
+    return st;
+}
+
+const struct command cmd_tensorboard = {
+    .name = "tensorboard",
+    .section = "Runs",
+    .purpose = "a run as an event file for TensorBoard",
+    .usage = (const char *const[]){"tensorboard [options] RUN", NULL},
+    .operands = {.min = 1,
+                 .max = 1,
+                 .missing = "a run file",
+                 .endings = run_endings},
+    .description =
+        (const char *const[]){
+            "Writes the latency, the stages and what was observed of each "
+            "iteration as scalars, the latencies as a histogram, the profile "
+            "as a table (text and image), and the drawn photographs as images.",
+            NULL,
+        },
+    .options = options,
+    .examples =
+        (const struct example[]){
+            {"tensorboard run.assay", "write into runs/run/"},
+            {"tensorboard run.assay -o /tmp/board --pictures",
+             "elsewhere, with the photographs drawn in this folder"},
+            {NULL, NULL},
+        },
+    .settings_bytes = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run_tensorboard,
+};
