@@ -150,6 +150,9 @@ size_t graph_node_count(const struct graph *graph);
 const struct node *graph_node(const struct graph *graph, size_t i);
 /* For passes. */
 struct node *graph_node_edit(struct graph *graph, size_t i);
+/* One more input, behind the others. */
+enum assay_status graph_input_append(struct graph *graph, size_t node,
+                                     uint32_t value, struct error *err);
 
 /* Types and shapes of a node's outputs as op->infer() tells them, for inputs
  * of any type. */

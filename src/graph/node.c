@@ -5,6 +5,20 @@
 
 #include <string.h>
 
+/* A copy with one more behind it. */
+static uint32_t *append_id(struct graph *graph, const uint32_t *ids, size_t n,
+                           uint32_t id)
+{
+    uint32_t *grown = arena_alloc(&graph->memory, (n + 1) * sizeof *grown);
+
+    if (!grown)
+        return NULL;
+    if (n)
+        memcpy(grown, ids, n * sizeof *grown);
+    grown[n] = id;
+    return grown;
+}
+
 static uint32_t *copy_ids(struct graph *graph, const uint32_t *ids, size_t n)
 {
     uint32_t *copy = arena_alloc(&graph->memory, (n ? n : 1) * sizeof *copy);
@@ -154,6 +168,19 @@ enum assay_status node_infer(const struct node *node,
     return st;
 }
 
+enum assay_status graph_input_append(struct graph *graph, size_t node,
+                                     uint32_t value, struct error *err)
+{
+    struct node *to = &graph->nodes[node];
+    uint32_t *grown = append_id(graph, to->inputs, to->n_inputs, value);
+
+    if (!grown)
+        return error_nomem(err, sizeof *grown, "the nodes of a model");
+    to->inputs = grown;
+    to->n_inputs++;
+    return ASSAY_OK;
+}
+
 size_t graph_use_count(const struct graph *graph, uint32_t value)
 {
     size_t uses = 0;
@@ -185,15 +212,12 @@ enum assay_status graph_stand_for(struct graph *graph, size_t node,
                                   uint32_t scope, struct error *err)
 {
     struct node *to = &graph->nodes[node];
-    uint32_t *grown =
-        arena_alloc(&graph->memory, (to->n_stands_for + 1) * sizeof *grown);
+    uint32_t *grown = append_id(graph, to->stands_for, to->n_stands_for, scope);
 
     if (!grown)
         return error_nomem(err, sizeof *grown, "the fused modules of a model");
-    if (to->n_stands_for)
-        memcpy(grown, to->stands_for, to->n_stands_for * sizeof *grown);
-    grown[to->n_stands_for++] = scope;
     to->stands_for = grown;
+    to->n_stands_for++;
     return ASSAY_OK;
 }
 

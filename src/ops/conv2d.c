@@ -18,6 +18,12 @@ const struct conv2d_attrs *conv2d_attrs(const struct node *node)
     return node->attrs;
 }
 
+const struct tensor *conv2d_scale(const struct node *node,
+                                  const struct tensor *const *inputs)
+{
+    return node->n_inputs > CONV2D_SCALE ? inputs[CONV2D_SCALE] : NULL;
+}
+
 static enum assay_status check_channels(const struct conv2d_attrs *attrs,
                                         const struct shape *x,
                                         const struct shape *w,
@@ -32,6 +38,19 @@ static enum assay_status check_channels(const struct conv2d_attrs *attrs,
         err, ASSAY_BAD_INPUT, "x %s and weight %s in %lld groups do not fit",
         shape_text(x, x_text, sizeof x_text),
         shape_text(w, w_text, sizeof w_text), (long long)attrs->groups);
+}
+
+static enum assay_status check_scale(const struct tensor *scale, int64_t o,
+                                     struct error *err)
+{
+    char text[64];
+
+    if (!scale || (scale->dtype == DTYPE_F32 && scale->shape.rank == 1 &&
+                   scale->shape.dims[0] == o))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT, "a scale of %s for %lld channels",
+                     shape_text(&scale->shape, text, sizeof text),
+                     (long long)o);
 }
 
 static enum assay_status infer(const struct node *node,
@@ -50,6 +69,8 @@ static enum assay_status infer(const struct node *node,
     x = &inputs[CONV2D_X]->shape;
     w = &inputs[CONV2D_WEIGHT]->shape;
     st = check_channels(attrs, x, w, err);
+    if (!st)
+        st = check_scale(conv2d_scale(node, inputs), w->dims[0], err);
     if (st)
         return st;
     y.dims[0] = x->dims[0];
@@ -106,6 +127,7 @@ static void convolve_channel(const struct node *node,
                              const struct tensor *y, int64_t n, int64_t o)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(node);
+    const struct tensor *scale = conv2d_scale(node, inputs);
     const struct shape *x = &inputs[CONV2D_X]->shape;
     const struct shape *w = &inputs[CONV2D_WEIGHT]->shape;
     int64_t group = o / (w->dims[0] / attrs->groups);
@@ -123,6 +145,8 @@ static void convolve_channel(const struct node *node,
                                    i * attrs->stride[0] - attrs->before[0],
                                    j * attrs->stride[1] - attrs->before[1]);
 
+            if (scale)
+                sum *= tensor_f32(scale)[o];
             if (inputs[CONV2D_BIAS])
                 sum += tensor_f32(inputs[CONV2D_BIAS])[o];
             if (inputs[CONV2D_RESIDUAL])
@@ -160,7 +184,7 @@ const struct op_class op_conv2d = {
     .name = "Conv2d",
     .attrs_bytes = sizeof(struct conv2d_attrs),
     .min_inputs = CONV2D_INPUTS,
-    .max_inputs = CONV2D_INPUTS,
+    .max_inputs = CONV2D_SCALE + 1,
     .min_outputs = 1,
     .max_outputs = 1,
     .infer = infer,

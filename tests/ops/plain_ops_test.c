@@ -87,6 +87,29 @@ TEST(a_convolution_pads_strides_and_fuses)
     tensor_release(&r);
 }
 
+TEST(a_scale_multiplies_each_output_channel_before_the_bias)
+{
+    static const float x[] = {1, 2}, k[] = {1, 1}, bias[] = {10, 20};
+    static const float scale[] = {2, -3};
+    static const float want[] = {12, 14, 17, 14};
+    struct conv2d_attrs attrs = conv2d_defaults();
+    struct tensor in = tensor(x, 4, 1, 1, 1, 2), w = tensor(k, 4, 2, 1, 1, 1);
+    struct tensor b = tensor(bias, 1, 2), s = tensor(scale, 1, 2);
+    struct tensor three = tensor(NULL, 1, 3), y;
+    const struct tensor *inputs[] = {&in, &w, &b, NULL, &s};
+
+    CHECK_STATUS(run_op(&op_conv2d, &attrs, inputs, 5, &y), ASSAY_OK, &err);
+    check_values(&y, want, 4);
+    inputs[CONV2D_SCALE] = &three;
+    CHECK_INT(run_op(&op_conv2d, &attrs, inputs, 5, &y), ASSAY_BAD_INPUT);
+    CHECK_STR(err.text, "a scale of 3 for 2 channels");
+    tensor_release(&in);
+    tensor_release(&w);
+    tensor_release(&b);
+    tensor_release(&s);
+    tensor_release(&three);
+}
+
 TEST(a_grouped_dilated_convolution_reads_its_own_channels)
 {
     static const float x[] = {1, 2, 3, 10, 20, 30};
