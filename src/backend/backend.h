@@ -19,6 +19,10 @@ struct backend_options {
     const char *choices_path; /* where choices are remembered; NULL: nowhere */
     const char *algorithm;    /* of convolutions, where it can be: "direct",
                                  "winograd"; NULL: the fastest */
+    bool trusts_any_time;     /* choose by times too that were taken while
+                                 others had the processors: for tests */
+    size_t scratch_bytes;     /* what a kernel may need where it can do with
+                                 less; 0: 40 MiB */
 };
 
 /* What a backend's own state begins with. */
@@ -51,6 +55,10 @@ struct backend_class {
                                   const struct op_context *context,
                                   const struct tensor *tensor,
                                   struct tensor *out, struct error *err);
+
+    /* Optional: a forward pass is over. What was learnt from it and is worth
+     * keeping is written; a failure costs time later, nothing else. */
+    void (*pass_over)(struct backend *backend);
 
     /* Optional (nothing is said): for a node that ran, which kernel was
      * chosen, what the others took, which reorders were needed. */

@@ -416,6 +416,8 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     if (!st)
         st = hand_over(engine, outputs, err);
     pool_set_owner(engine->pool, owner);
+    if (!st && engine->backend->class->pass_over)
+        engine->backend->class->pass_over(engine->backend);
     if (st) {
         for (size_t i = 0; i < graph_output_count(graph); i++)
             tensor_release(&outputs[i]);

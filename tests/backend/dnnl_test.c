@@ -6,8 +6,11 @@
 #include "ops/residual_block.h"
 #include "ops/roi_align.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct error err;
 
@@ -15,10 +18,12 @@ enum { n_outputs = 2 };
 
 static struct engine_options dnnl_options(bool is_plain)
 {
-    return (struct engine_options){.backend = &backend_dnnl,
-                                   .backend_options = {.n_threads = 2,
-                                                       .is_plain = is_plain,
-                                                       .tuning_seconds = 0.2}};
+    return (struct engine_options){
+        .backend = &backend_dnnl,
+        .backend_options = {.n_threads = 2,
+                            .is_plain = is_plain,
+                            .tuning_seconds = 0.2,
+                            .trusts_any_time = true}};
 }
 
 static struct engine *engine_of(const struct network *net,
@@ -338,6 +343,160 @@ TEST(weights_that_several_nodes_share_are_reordered_once)
     CHECK(weights_bytes <= (size_t)64 * 64 * 9 * sizeof(float) * 9 / 8);
     tensor_release(&y);
     tensor_release(&image);
+    engine_free(engine);
+    network_free(&net);
+}
+
+/* A 3x3 convolution and a norm, which the pass folds. */
+static struct network conv_and_norm(int64_t channels)
+{
+    struct network net = network_new();
+    uint32_t image, y;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &image, &err), ASSAY_OK);
+    y = network_conv(&net, GRAPH_NONE, "conv", image, channels, channels, 3);
+    y = network_norm(&net, GRAPH_NONE, "bn", y, channels);
+    CHECK_INT(graph_output(net.graph, "y", y, &err), ASSAY_OK);
+    return net;
+}
+
+static void unmap(void *mapped)
+{
+    munmap(mapped, (size_t)64 * 64 * 9 * sizeof(float));
+}
+
+/* The weight, moved into a file that is mapped. */
+static void put_into_file(struct network *net, const char *path)
+{
+    uint32_t value = graph_find_value(net->graph, "conv.weight");
+    struct tensor data = tensor_share(&graph_value(net->graph, value)->data);
+    size_t bytes = tensor_bytes(&data);
+    struct output *output;
+    void *mapped;
+    int fd;
+
+    CHECK_INT(output_open(path, &output, &err), ASSAY_OK);
+    sink_write(output_sink(output), tensor_data(&data), bytes);
+    CHECK_INT(output_commit(output, &err), ASSAY_OK);
+    fd = open(path, O_RDONLY);
+    mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    CHECK(mapped != MAP_FAILED);
+    close(fd);
+    tensor_release(&data);
+    CHECK_INT(
+        buffer_wrap_file(mapped, bytes, unmap, mapped, &data.buffer, &err),
+        ASSAY_OK);
+    data.dtype = DTYPE_F32;
+    data.shape = graph_value(net->graph, value)->shape;
+    graph_release_data(net->graph, value);
+    CHECK_INT(graph_set_data(net->graph, value, data, &err), ASSAY_OK);
+}
+
+TEST(an_image_of_another_size_packs_the_weights_anew_from_the_file)
+{
+    static const int64_t sizes[][2] = {{12, 10}, {1, 1}, {40, 33}, {12, 10}};
+    static const char *const algorithms[] = {"winograd", "direct"};
+    struct engine_options portable = {.backend = &backend_portable};
+    struct engine_options options = dnnl_options(false);
+    struct network plain = conv_and_norm(64), fused = conv_and_norm(64);
+    struct engine *reference = engine_of(&plain, &portable), *engines[2];
+
+    put_into_file(&fused, test_path("weight.f32"));
+    CHECK_STATUS(fuse_graph(fused.graph, fused.pool, &err), ASSAY_OK, &err);
+    for (int k = 0; k < 2; k++) {
+        options.backend_options.algorithm = algorithms[k];
+        engines[k] = engine_of(&fused, &options);
+    }
+    for (int i = 0; i < 4; i++) {
+        struct shape shape =
+            shape_of(4, (int64_t)1, (int64_t)64, sizes[i][0], sizes[i][1]);
+        struct tensor x = network_data(&plain, &shape, -1, 1), want, got;
+
+        run(reference, &x, &want);
+        for (int k = 0; k < 2; k++) {
+            run(engines[k], &x, &got);
+            check_near(&got, &want, 5e-4);
+            tensor_release(&got);
+        }
+        tensor_release(&want);
+        tensor_release(&x);
+    }
+    for (int k = 0; k < 2; k++)
+        engine_free(engines[k]);
+    engine_free(reference);
+    network_free(&plain);
+    network_free(&fused);
+}
+
+/* Of one pass over 128 channels of 120x120; the scratch in bytes too. Without
+ * time to measure, the kernel is the same every time. */
+static struct pool_usage measure_pass(size_t allowed, size_t *scratch_bytes)
+{
+    struct network net = conv_and_norm(128);
+    struct engine_options options = dnnl_options(false);
+    struct shape shape =
+        shape_of(4, (int64_t)1, (int64_t)128, (int64_t)120, (int64_t)120);
+    struct tensor x = network_data(&net, &shape, -1, 1), y;
+    size_t weights_bytes;
+    struct engine *engine;
+    struct pool_usage usage;
+
+    options.backend_options.algorithm = "winograd";
+    options.backend_options.tuning_seconds = 1e-9;
+    options.backend_options.scratch_bytes = allowed;
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    engine = engine_of(&net, &options);
+    pool_trim(net.pool);
+    pool_reset_peak(net.pool);
+    run(engine, &x, &y);
+    usage = pool_usage(net.pool);
+    engine_backend(engine)->class->memory(engine_backend(engine),
+                                          &weights_bytes, scratch_bytes);
+    CHECK(usage.live_bytes + *scratch_bytes <= usage.peak_bytes);
+    tensor_release(&y);
+    tensor_release(&x);
+    engine_free(engine);
+    network_free(&net);
+    return usage;
+}
+
+TEST(large_maps_in_bands_need_less_memory)
+{
+    size_t whole_scratch, scratch;
+    struct pool_usage whole = measure_pass(0, &whole_scratch), in_bands;
+
+    if (whole_scratch < 4 << 20)
+        SKIP("the convolutions of this processor need little scratch memory");
+    in_bands = measure_pass(whole_scratch / 2, &scratch);
+    CHECK(scratch <= whole_scratch / 2);
+    CHECK(in_bands.peak_bytes < whole.peak_bytes);
+    /* Nothing of it stays when the kernel has run. */
+    CHECK_INT(in_bands.live_bytes, whole.live_bytes);
+}
+
+TEST(choices_are_on_disk_when_the_first_pass_is_over)
+{
+    struct engine_options options = dnnl_options(false);
+    const char *path = test_path("early.txt");
+    struct network net = network_new();
+    struct tensor outputs[n_outputs];
+    struct str text = {0}, file = {0};
+    struct engine *engine;
+
+    options.backend_options.tuning_seconds = 20;
+    options.backend_options.choices_path = path;
+    engine = engine_of(&net, &options);
+    run(engine, &net.x, outputs);
+    release(outputs);
+    explain(engine, &net, "block.conv1", &text);
+    if (strstr(str_text(&text), ", measured, ")) {
+        CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
+        CHECK_HAS(str_text(&file), "\tn2 c64 h12 w10 o64 k3x3 s1x1 ");
+    }
+    str_release(&text);
+    str_release(&file);
     engine_free(engine);
     network_free(&net);
 }

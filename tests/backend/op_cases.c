@@ -20,11 +20,13 @@ static const struct mode {
     const char *name;
     bool is_plain;
     const char *algorithm;
+    size_t scratch_bytes;
     double tolerance; /* of the largest value */
-} modes[] = {{"plain", true, NULL, 1e-5},
-             {"direct", false, "direct", 1e-5},
-             {"winograd", false, "winograd", 2e-4},
-             {"fastest", false, NULL, 2e-4}};
+} modes[] = {{"plain", true, NULL, 0, 1e-5},
+             {"direct", false, "direct", 0, 1e-5},
+             {"winograd", false, "winograd", 0, 2e-4},
+             {"winograd, in parts", false, "winograd", 1, 2e-4},
+             {"fastest", false, NULL, 0, 2e-4}};
 
 enum { n_modes = sizeof modes / sizeof *modes };
 
@@ -35,7 +37,8 @@ static struct engine_options options_of(const struct mode *mode)
         .backend_options = {.n_threads = 2,
                             .is_plain = mode->is_plain,
                             .tuning_seconds = 0.1,
-                            .algorithm = mode->algorithm}};
+                            .algorithm = mode->algorithm,
+                            .scratch_bytes = mode->scratch_bytes}};
 }
 
 static enum assay_status run(const struct op_graph *made,

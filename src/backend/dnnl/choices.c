@@ -186,18 +186,25 @@ static void write_choices(const struct choices *choices, struct sink *sink)
     }
 }
 
-void choices_close(struct choices *choices)
+/* Where it cannot be written, the next run measures again. */
+void choices_save(struct choices *choices)
 {
     struct output *output;
 
+    if (!choices->is_changed || !choices->path)
+        return;
+    choices->is_changed = false;
+    if (output_open(choices->path, &output, NULL))
+        return;
+    write_choices(choices, output_sink(output));
+    (void)output_commit(output, NULL);
+}
+
+void choices_close(struct choices *choices)
+{
     if (!choices)
         return;
-    /* Where it cannot be written, the next run measures again. */
-    if (choices->is_changed && choices->path &&
-        !output_open(choices->path, &output, NULL)) {
-        write_choices(choices, output_sink(output));
-        (void)output_commit(output, NULL);
-    }
+    choices_save(choices);
     map_release(&choices->index);
     arena_release(&choices->memory);
     mem_free(choices->items);

@@ -1,8 +1,7 @@
-/* backend/dnnl/convolution.c - Conv2d and ConvTranspose2d. */
+/* backend/dnnl/convolution.c - Conv2d. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/conv2d.h"
-#include "ops/conv_transpose2d.h"
 
 /* The weight as oneDNN counts its dimensions: groups first where there are
  * several. The memory is the same. */
@@ -23,13 +22,39 @@ static dnnl_status_t describe(const struct job *job, dnnl_alg_kind_t algorithm,
     struct shape w = grouped(&job->weight->shape, attrs->groups);
     dnnl_memory_desc_t weights = desc_any(&w), bias;
     dnnl_dims_t dilation = {attrs->dilation[0] - 1, attrs->dilation[1] - 1};
+    struct dims before = dims_of(attrs->before, 2);
+    struct dims after = dims_of(attrs->after, 2);
 
+    if (job->is_band)
+        before.of[0] = after.of[0] = 0;
     if (job->bias)
         bias = desc_dense(&job->bias->shape);
     return dnnl_dilated_convolution_forward_desc_init(
         out, dnnl_forward_inference, algorithm, src, &weights,
         job->bias ? &bias : NULL, dst, dims_of(attrs->stride, 2).of, dilation,
-        dims_of(attrs->before, 2).of, dims_of(attrs->after, 2).of);
+        before.of, after.of);
+}
+
+/* A copy of the weights, scaled. */
+static enum assay_status scale_weights(const struct job *job,
+                                       struct tensor *out, struct error *err)
+{
+    int64_t channels = job->weight->shape.dims[0], each;
+    enum assay_status st = tensor_new(job->context->pool, DTYPE_F32,
+                                      &job->weight->shape, out, err);
+
+    if (st)
+        return st;
+    each = (int64_t)tensor_elements(out) / channels;
+#pragma omp parallel for
+    for (int64_t c = 0; c < channels; c++) {
+        const float *from = tensor_f32(job->weight) + c * each;
+        float scale = tensor_f32(job->scale)[c], *to = tensor_f32(out);
+
+        for (int64_t i = 0; i < each; i++)
+            to[c * each + i] = from[i] * scale;
+    }
+    return ASSAY_OK;
 }
 
 static dnnl_status_t describe_conv2d(const struct job *job,
@@ -88,6 +113,11 @@ enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
     job->weight = inputs[CONV2D_WEIGHT];
     job->weight_value = job->node->inputs[CONV2D_WEIGHT];
     job->weight_desc = desc_dense(&w);
+    job->scale = conv2d_scale(job->node, inputs);
+    if (job->scale) {
+        job->scale_value = job->node->inputs[CONV2D_SCALE];
+        job->prepare = scale_weights;
+    }
     job->bias = inputs[CONV2D_BIAS];
     job->residual = inputs[CONV2D_RESIDUAL];
     job->has_relu = attrs->has_relu;
@@ -98,70 +128,6 @@ enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
     kernel = kernel_find(dn, job);
     if (!kernel) {
         st = choose_conv2d(dn, job, &kernel, err);
-        if (st)
-            return st;
-        kernel_keep(dn, job->at, kernel);
-    }
-    return kernel_run(dn, job, kernel, y, err);
-}
-
-/* The graph holds [c,o,kh,kw], oneDNN counts [o,c,kh,kw]. */
-static dnnl_status_t swapped(const struct shape *w, struct shape *logical,
-                             dnnl_memory_desc_t *out)
-{
-    int64_t area = w->dims[2] * w->dims[3];
-    dnnl_dims_t strides = {area, w->dims[1] * area, w->dims[3], 1};
-
-    *logical = shape_of(4, w->dims[1], w->dims[0], w->dims[2], w->dims[3]);
-    return dnnl_memory_desc_init_by_strides(
-        out, 4, dims_of(logical->dims, 4).of, dnnl_f32, strides);
-}
-
-static enum assay_status make_transposed(struct onednn *dn,
-                                         const struct job *job,
-                                         const struct shape *w,
-                                         struct kernel **out, struct error *err)
-{
-    const struct conv_transpose2d_attrs *attrs =
-        conv_transpose2d_attrs(job->node);
-    dnnl_memory_desc_t src = desc_any(&job->x->shape), weights = desc_any(w);
-    dnnl_memory_desc_t dst = desc_any(&job->y), bias;
-    dnnl_deconvolution_desc_t description;
-    enum assay_status st;
-
-    if (job->bias)
-        bias = desc_dense(&job->bias->shape);
-    st = onednn_status(
-        dnnl_deconvolution_forward_desc_init(
-            &description, dnnl_forward_inference, dnnl_deconvolution_direct,
-            &src, &weights, job->bias ? &bias : NULL, &dst,
-            dims_of(attrs->stride, 2).of, dims_of(attrs->before, 2).of,
-            dims_of(attrs->after, 2).of),
-        "describe a transposed convolution", err);
-    if (!st)
-        st = kernel_make(dn, job, &description, NULL, out, err);
-    return st;
-}
-
-enum assay_status forward_conv_transpose2d(struct onednn *dn, struct job *job,
-                                           const struct tensor *const *inputs,
-                                           struct tensor *y, struct error *err)
-{
-    struct kernel *kernel;
-    enum assay_status st;
-    struct shape w;
-
-    job->weight = inputs[CONV_TRANSPOSE2D_WEIGHT];
-    job->weight_value = job->node->inputs[CONV_TRANSPOSE2D_WEIGHT];
-    job->bias = inputs[CONV_TRANSPOSE2D_BIAS];
-    job->has_relu = conv_transpose2d_attrs(job->node)->has_relu;
-    st = onednn_status(swapped(&job->weight->shape, &w, &job->weight_desc),
-                       "describe weights", err);
-    if (st)
-        return st;
-    kernel = kernel_find(dn, job);
-    if (!kernel) {
-        st = make_transposed(dn, job, &w, &kernel, err);
         if (st)
             return st;
         kernel_keep(dn, job->at, kernel);

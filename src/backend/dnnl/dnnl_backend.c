@@ -58,7 +58,6 @@ static void release(struct backend *backend)
     }
     for (size_t i = 0; i < dn->n_packed; i++)
         buffer_release(dn->packed[i].buffer);
-    buffer_release(dn->scratch);
     if (dn->stream)
         dnnl_stream_destroy(dn->stream);
     if (dn->engine)
@@ -159,8 +158,11 @@ static enum assay_status forward(struct backend *backend,
                                  struct tensor *outputs, struct error *err)
 {
     struct onednn *dn = self(backend);
-    struct job job = {
-        .node = node, .at = at, .context = context, .x = inputs[0]};
+    struct job job = {.node = node,
+                      .at = at,
+                      .context = context,
+                      .x = inputs[0],
+                      .scale_value = GRAPH_NONE};
     enum assay_status st = node->op->infer(node, inputs, outputs, err);
 
     if (st)
@@ -185,6 +187,11 @@ static enum assay_status to_dense(struct backend *backend,
                           err);
 }
 
+static void pass_over(struct backend *backend)
+{
+    choices_save(self(backend)->choices);
+}
+
 static void explain_kernel(const struct kernel *kernel, struct sink *sink)
 {
     char text[64];
@@ -203,6 +210,12 @@ static void explain_kernel(const struct kernel *kernel, struct sink *sink)
             sink_printf(sink, "%s%s %.2f ms", i ? "; " : ",",
                         i ? candidate->name : "", candidate->ms);
     }
+    if (kernel->part.rows && kernel->part.rows < kernel->dst.dims[2])
+        sink_printf(sink, "; in bands of %lld rows",
+                    (long long)kernel->part.rows);
+    else if (kernel->part.images)
+        sink_printf(sink, "; %lld images at a time",
+                    (long long)kernel->part.images);
     if (kernel->reorders_x)
         sink_printf(sink, "; x reordered from %s to %s",
                     kernel->x_layout ? desc_text(&kernel->x_layout->desc)
@@ -244,7 +257,7 @@ static void memory(const struct backend *backend, size_t *weights_bytes,
     *weights_bytes = 0;
     for (size_t i = 0; i < dn->n_packed; i++)
         *weights_bytes += buffer_pool_bytes(dn->packed[i].buffer);
-    *scratch_bytes = dn->scratch ? buffer_pool_bytes(dn->scratch) : 0;
+    *scratch_bytes = dn->scratch_bytes;
 }
 
 static void library(char *text, size_t size)
@@ -263,6 +276,7 @@ const struct backend_class backend_dnnl = {
     .can_run = can_run,
     .forward = forward,
     .to_dense = to_dense,
+    .pass_over = pass_over,
     .explain = explain,
     .executed = executed,
     .memory = memory,

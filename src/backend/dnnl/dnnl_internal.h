@@ -18,9 +18,9 @@ struct layout {
     struct layout *next;
 };
 
-/* A parameter of the model as a kernel wants it. */
+/* A parameter of the model as a kernel wants it, scaled where it is. */
 struct packed {
-    uint32_t value;
+    uint32_t value, scale_value; /* GRAPH_NONE: not scaled */
     const struct layout *layout;
     struct buffer *buffer;
 };
@@ -39,13 +39,21 @@ struct candidates {
     size_t n;
 };
 
+/* How much of the output a primitive makes at a time. */
+struct part {
+    int64_t images, rows;
+};
+
 /* A primitive of a node, good for one shape and layout of its input. */
 struct kernel {
     struct kernel *next; /* less recently used */
     struct shape x;
     const struct layout *x_layout;
     dnnl_primitive_t primitive;
-    dnnl_memory_desc_t src, weights, dst, scratch;
+    dnnl_memory_desc_t weights, scratch;
+    dnnl_memory_desc_t src, dst;           /* of the whole tensors */
+    dnnl_memory_desc_t part_src, part_dst; /* as the primitive sees them */
+    struct part part;                      /* 0 images: all at once */
     struct candidates candidates;
     const char *how; /* "measured", "remembered", ...; NULL: no choice */
     bool reorders_x, reorders_residual;
@@ -64,7 +72,7 @@ struct onednn {
     struct kernel **kernels; /* a list for each node */
     struct packed *packed;
     size_t n_packed, packed_capacity;
-    struct buffer *scratch; /* one for all kernels, as large as any needs */
+    size_t scratch_bytes; /* what the greediest kernel asked for */
     struct choices *choices;
     int64_t tuning_left_ns;
 };
@@ -89,7 +97,7 @@ enum { MAX_ARGUMENTS = 6 };
 enum assay_status onednn_execute(struct onednn *dn, dnnl_primitive_t primitive,
                                  const struct argument *arguments, size_t n,
                                  struct error *err);
-enum assay_status onednn_reorder(struct onednn *dn,
+enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
                                  const dnnl_memory_desc_t *from,
                                  const void *data, const dnnl_memory_desc_t *to,
                                  void *out, struct error *err);
@@ -105,6 +113,9 @@ dnnl_memory_desc_t desc_dense(const struct shape *shape);
 /* Left to the kernel. */
 dnnl_memory_desc_t desc_any(const struct shape *shape);
 dnnl_memory_desc_t desc_of(const struct tensor *tensor);
+/* The layout of one by its name, for another shape; false where it has none. */
+bool desc_like(const dnnl_memory_desc_t *desc, const struct shape *shape,
+               dnnl_memory_desc_t *out);
 /* "nchw", "nhwc", "nChw16c"; "other" for what has no common name. */
 const char *desc_text(const dnnl_memory_desc_t *desc);
 
@@ -140,13 +151,18 @@ struct job {
     const struct node *node;
     size_t at; /* the node's index */
     const struct op_context *context;
-    const struct tensor *x, *weight, *bias, *residual; /* NULL: has none */
-    uint32_t weight_value;
+    /* NULL: has none */
+    const struct tensor *x, *weight, *scale, *bias, *residual;
+    uint32_t weight_value, scale_value;
     dnnl_memory_desc_t weight_desc; /* of the data as the graph holds it */
+    /* Makes the weights that weight_desc describes; NULL: they are there. */
+    enum assay_status (*prepare)(const struct job *job, struct tensor *out,
+                                 struct error *err);
     struct shape y;
     bool has_relu;
     float relu_limit;       /* 0: none */
     bool may_take_residual; /* its memory may become the output's */
+    bool is_band;           /* x holds the rows around it: none are added */
 };
 
 /* The kernel of the node for the job's input, or NULL. */
@@ -163,6 +179,10 @@ void kernel_free(struct kernel *kernel); /* accepts NULL */
  * many. */
 void kernel_keep(struct onednn *dn, size_t at, struct kernel *kernel);
 
+/* On data as the primitive sees it. */
+enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
+                                 const struct kernel *kernel, void *src,
+                                 void *dst, struct error *err);
 enum assay_status kernel_run(struct onednn *dn, const struct job *job,
                              struct kernel *kernel, struct tensor *y,
                              struct error *err);
@@ -170,6 +190,24 @@ enum assay_status kernel_run(struct onednn *dn, const struct job *job,
 /* The post-operations and the scratchpad mode of a job. */
 enum assay_status job_attributes(const struct job *job,
                                  dnnl_primitive_attr_t *out, struct error *err);
+
+/* ---- parts.c: large maps, a part after the other ------------------------- */
+
+/* Fills in the descriptor for an algorithm; may refuse. */
+typedef dnnl_status_t describe_convolution(const struct job *job,
+                                           dnnl_alg_kind_t algorithm,
+                                           dnnl_convolution_desc_t *out);
+
+/* The kernel of an algorithm, or one that works in parts where the whole would
+ * need more scratch memory than is given to it. */
+enum assay_status parts_make(struct onednn *dn, const struct job *job,
+                             describe_convolution *describe,
+                             dnnl_alg_kind_t algorithm,
+                             const char *implementation, struct kernel **out,
+                             struct error *err);
+enum assay_status parts_run(struct onednn *dn, const struct job *job,
+                            const struct kernel *kernel, const struct tensor *x,
+                            const struct tensor *y, struct error *err);
 
 /* ---- a function an op ---------------------------------------------------- */
 
@@ -198,11 +236,6 @@ void executed_work(const struct kernel *kernel, const struct node *node,
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 
-/* Fills in the descriptor for an algorithm; may refuse. */
-typedef dnnl_status_t describe_convolution(const struct job *job,
-                                           dnnl_alg_kind_t algorithm,
-                                           dnnl_convolution_desc_t *out);
-
 enum assay_status tuning_choose(struct onednn *dn, const struct job *job,
                                 describe_convolution *describe,
                                 struct kernel **out, struct error *err);
@@ -212,7 +245,9 @@ enum assay_status tuning_choose(struct onednn *dn, const struct job *job,
 /* Reads the file where there is a good one; path may be NULL. */
 enum assay_status choices_open(const char *path, int n_threads,
                                struct choices **out, struct error *err);
-/* Writes the file where something is new, then frees. Accepts NULL. */
+/* Writes the file where something is new. */
+void choices_save(struct choices *choices);
+/* Saves, then frees. Accepts NULL. */
 void choices_close(struct choices *choices);
 bool choices_find(const struct choices *choices, const char *shape,
                   struct candidates *out);

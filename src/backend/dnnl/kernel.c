@@ -165,13 +165,24 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
     }
     kernel->x = job->x->shape;
     kernel->x_layout = job->x->layout;
-    kernel->src = query(found, dnnl_query_src_md);
+    kernel->src = kernel->part_src = query(found, dnnl_query_src_md);
     kernel->weights = query(found, dnnl_query_weights_md);
-    kernel->dst = query(found, dnnl_query_dst_md);
+    kernel->dst = kernel->part_dst = query(found, dnnl_query_dst_md);
     kernel->scratch = query(found, dnnl_query_scratchpad_md);
     dnnl_primitive_desc_destroy(found);
     *out = kernel;
     return ASSAY_OK;
+}
+
+static enum assay_status take_as(struct pool *pool, uint32_t owner,
+                                 size_t bytes, const char *what,
+                                 struct buffer **out, struct error *err)
+{
+    uint32_t before = pool_set_owner(pool, owner);
+    enum assay_status st = pool_take(pool, bytes, what, out, err);
+
+    pool_set_owner(pool, before);
+    return st;
 }
 
 /* Memory that stays. It is taken in the first pass over new shapes only, so
@@ -182,26 +193,28 @@ static enum assay_status take_lasting(struct pool *pool, uint32_t owner,
                                       struct buffer **out, struct error *err)
 {
     static const size_t large = 16 << 20;
-    uint32_t before = pool_set_owner(pool, owner);
-    enum assay_status st;
 
     if (bytes >= large)
         pool_trim(pool);
-    st = pool_take(pool, bytes, what, out, err);
-    pool_set_owner(pool, before);
-    return st;
+    return take_as(pool, owner, bytes, what, out, err);
 }
 
-/* The scratch memory, made larger where this kernel needs it. */
-static enum assay_status ensure_scratch(struct onednn *dn, struct pool *pool,
-                                        size_t bytes, struct error *err)
+/* As much for every kernel as the greediest has asked for, so that the pool
+ * hands the same piece to all. It is back there when the kernel has run: what
+ * comes between two of them may have it. */
+static enum assay_status take_scratch(struct onednn *dn, struct pool *pool,
+                                      size_t bytes, struct buffer **out,
+                                      struct error *err)
 {
-    if (dn->scratch && buffer_bytes(dn->scratch) >= bytes)
+    static const char what[] = "a kernel's scratch memory";
+
+    *out = NULL;
+    if (!bytes)
         return ASSAY_OK;
-    buffer_release(dn->scratch);
-    dn->scratch = NULL;
-    return take_lasting(pool, OWNER_SCRATCH, bytes, "a kernel's scratch memory",
-                        &dn->scratch, err);
+    if (bytes <= dn->scratch_bytes)
+        return take_as(pool, OWNER_SCRATCH, dn->scratch_bytes, what, out, err);
+    dn->scratch_bytes = bytes;
+    return take_lasting(pool, OWNER_SCRATCH, bytes, what, out, err);
 }
 
 static enum assay_status
@@ -217,42 +230,92 @@ remember_packed(struct onednn *dn, struct packed packed, struct error *err)
     return ASSAY_OK;
 }
 
+static struct packed *find_packed(struct onednn *dn,
+                                  const struct packed *wanted)
+{
+    for (size_t i = 0; i < dn->n_packed; i++) {
+        struct packed *packed = &dn->packed[i];
+
+        if (packed->value == wanted->value &&
+            packed->scale_value == wanted->scale_value &&
+            packed->layout == wanted->layout)
+            return packed;
+    }
+    return NULL;
+}
+
+static enum assay_status prepare_weights(const struct job *job,
+                                         struct tensor *out, struct error *err)
+{
+    if (job->prepare)
+        return job->prepare(job, out, err);
+    *out = tensor_share(job->weight);
+    return ASSAY_OK;
+}
+
+/* Reorders the job's weights into new memory. The graph keeps them as they
+ * came, so that another layout can follow; what lies in a file leaves memory
+ * until then. */
+static enum assay_status pack(struct onednn *dn, const struct job *job,
+                              const struct kernel *kernel,
+                              struct buffer **buffer, struct error *err)
+{
+    struct tensor dense;
+    enum assay_status st;
+
+    *buffer = NULL;
+    st = take_lasting(job->context->pool, OWNER_PACKED,
+                      dnnl_memory_desc_get_size(&kernel->weights),
+                      "reordered weights", buffer, err);
+    if (!st)
+        st = prepare_weights(job, &dense, err);
+    if (st) {
+        buffer_release(*buffer);
+        return st;
+    }
+    st = onednn_reorder(dn, job->context->pool, &job->weight_desc,
+                        tensor_data(&dense), &kernel->weights,
+                        buffer_data(*buffer), err);
+    tensor_release(&dense);
+    if (st)
+        buffer_release(*buffer);
+    else
+        tensor_unload(job->weight);
+    return st;
+}
+
 /* The job's weights in the kernel's layout: reordered once, then shared by
  * every node that reads the same parameter in the same way. */
 static enum assay_status pack_weights(struct onednn *dn, const struct job *job,
                                       const struct kernel *kernel, void **data,
                                       struct error *err)
 {
-    struct packed packed = {.value = job->weight_value};
+    struct packed packed = {.value = job->weight_value,
+                            .scale_value = job->scale_value};
+    const struct packed *found;
     enum assay_status st;
 
     *data = tensor_data(job->weight);
-    if (dnnl_memory_desc_equal(&job->weight_desc, &kernel->weights))
+    if (!job->prepare &&
+        dnnl_memory_desc_equal(&job->weight_desc, &kernel->weights))
         return ASSAY_OK;
     st = layout_intern(dn, &kernel->weights, &packed.layout, err);
-    for (size_t i = 0; !st && i < dn->n_packed; i++) {
-        if (dn->packed[i].value == packed.value &&
-            dn->packed[i].layout == packed.layout) {
-            *data = buffer_data(dn->packed[i].buffer);
-            return ASSAY_OK;
-        }
-    }
-    if (!st)
-        st = take_lasting(job->context->pool, OWNER_PACKED,
-                          dnnl_memory_desc_get_size(&kernel->weights),
-                          "reordered weights", &packed.buffer, err);
-    if (!st)
-        st = onednn_reorder(dn, &job->weight_desc, *data, &kernel->weights,
-                            buffer_data(packed.buffer), err);
-    if (!st)
-        tensor_unload(job->weight);
-    if (!st)
-        st = remember_packed(dn, packed, err);
     if (st)
-        buffer_release(packed.buffer);
-    else
-        *data = buffer_data(packed.buffer);
-    return st;
+        return st;
+    found = find_packed(dn, &packed);
+    if (!found) {
+        st = pack(dn, job, kernel, &packed.buffer, err);
+        if (st)
+            return st;
+        st = remember_packed(dn, packed, err);
+        if (st) {
+            buffer_release(packed.buffer);
+            return st;
+        }
+        found = &packed;
+    }
+    *data = buffer_data(found->buffer);
+    return ASSAY_OK;
 }
 
 /* The output, which holds the residual where there is one: its own memory
@@ -275,19 +338,21 @@ static enum assay_status make_output(struct onednn *dn, const struct job *job,
     }
     st = layout_tensor(dn, job->context->pool, &kernel->dst, &job->y, y, err);
     if (!st && job->residual)
-        st = onednn_reorder(dn, &desc, tensor_data(job->residual), &kernel->dst,
+        st = onednn_reorder(dn, job->context->pool, &desc,
+                            tensor_data(job->residual), &kernel->dst,
                             tensor_data(y), err);
     return st;
 }
 
-static enum assay_status execute(struct onednn *dn, const struct job *job,
-                                 struct kernel *kernel, const struct tensor *x,
-                                 const struct tensor *y, struct error *err)
+enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
+                                 const struct kernel *kernel, void *src,
+                                 void *dst, struct error *err)
 {
     struct argument arguments[MAX_ARGUMENTS] = {
-        {.id = DNNL_ARG_SRC, .desc = &kernel->src, .data = tensor_data(x)},
-        {.id = DNNL_ARG_DST, .desc = &kernel->dst, .data = tensor_data(y)}};
+        {.id = DNNL_ARG_SRC, .desc = &kernel->part_src, .data = src},
+        {.id = DNNL_ARG_DST, .desc = &kernel->part_dst, .data = dst}};
     size_t n = 2, scratch_bytes = dnnl_memory_desc_get_size(&kernel->scratch);
+    struct buffer *scratch = NULL;
     enum assay_status st = ASSAY_OK;
     dnnl_memory_desc_t bias;
 
@@ -301,14 +366,16 @@ static enum assay_status execute(struct onednn *dn, const struct job *job,
         arguments[n++] = (struct argument){
             .id = DNNL_ARG_BIAS, .desc = &bias, .data = tensor_data(job->bias)};
     }
-    if (!st && scratch_bytes) {
-        st = ensure_scratch(dn, job->context->pool, scratch_bytes, err);
-        arguments[n++] = (struct argument){
-            .id = DNNL_ARG_SCRATCHPAD,
-            .desc = &kernel->scratch,
-            .data = dn->scratch ? buffer_data(dn->scratch) : NULL};
-    }
-    return st ? st : onednn_execute(dn, kernel->primitive, arguments, n, err);
+    if (!st)
+        st = take_scratch(dn, job->context->pool, scratch_bytes, &scratch, err);
+    if (scratch)
+        arguments[n++] = (struct argument){.id = DNNL_ARG_SCRATCHPAD,
+                                           .desc = &kernel->scratch,
+                                           .data = buffer_data(scratch)};
+    if (!st)
+        st = onednn_execute(dn, kernel->primitive, arguments, n, err);
+    buffer_release(scratch);
+    return st;
 }
 
 enum assay_status kernel_run(struct onednn *dn, const struct job *job,
@@ -323,8 +390,11 @@ enum assay_status kernel_run(struct onednn *dn, const struct job *job,
         return st;
     kernel->reorders_x = x.buffer != job->x->buffer;
     st = make_output(dn, job, kernel, y, err);
-    if (!st)
-        st = execute(dn, job, kernel, &x, y, err);
+    if (!st && kernel->part.images)
+        st = parts_run(dn, job, kernel, &x, y, err);
+    else if (!st)
+        st = kernel_execute(dn, job, kernel, tensor_data(&x), tensor_data(y),
+                            err);
     tensor_release(&x);
     if (st)
         tensor_release(y);

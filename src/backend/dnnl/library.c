@@ -40,29 +40,57 @@ enum assay_status onednn_execute(struct onednn *dn, dnnl_primitive_t primitive,
     return onednn_status(status, "run a kernel", err);
 }
 
-enum assay_status onednn_reorder(struct onednn *dn,
+/* With scratch memory of ours: the library would keep its own. */
+static enum assay_status
+make_reorder(struct onednn *dn, const dnnl_memory_desc_t *from,
+             const dnnl_memory_desc_t *to, dnnl_primitive_t *primitive,
+             dnnl_memory_desc_t *scratch, struct error *err)
+{
+    dnnl_primitive_desc_t description = NULL;
+    dnnl_primitive_attr_t attributes = NULL;
+    dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
+
+    if (!status)
+        status = dnnl_primitive_attr_set_scratchpad_mode(
+            attributes, dnnl_scratchpad_mode_user);
+    if (!status)
+        status = dnnl_reorder_primitive_desc_create(
+            &description, from, dn->engine, to, dn->engine, attributes);
+    if (!status)
+        status = dnnl_primitive_create(primitive, description);
+    if (!status)
+        *scratch = *dnnl_primitive_desc_query_md(description,
+                                                 dnnl_query_scratchpad_md, 0);
+    dnnl_primitive_desc_destroy(description);
+    dnnl_primitive_attr_destroy(attributes);
+    return onednn_status(status, "make a reorder", err);
+}
+
+enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
                                  const dnnl_memory_desc_t *from,
                                  const void *data, const dnnl_memory_desc_t *to,
                                  void *out, struct error *err)
 {
+    dnnl_memory_desc_t scratch = {0};
     struct argument arguments[] = {
         {.id = DNNL_ARG_FROM, .desc = from, .data = (void *)data},
-        {.id = DNNL_ARG_TO, .desc = to, .data = out}};
-    dnnl_primitive_desc_t description = NULL;
+        {.id = DNNL_ARG_TO, .desc = to, .data = out},
+        {.id = DNNL_ARG_SCRATCHPAD, .desc = &scratch}};
     dnnl_primitive_t primitive = NULL;
-    enum assay_status st;
+    struct buffer *memory = NULL;
+    enum assay_status st =
+        make_reorder(dn, from, to, &primitive, &scratch, err);
+    size_t bytes = dnnl_memory_desc_get_size(&scratch);
 
-    st =
-        onednn_status(dnnl_reorder_primitive_desc_create(
-                          &description, from, dn->engine, to, dn->engine, NULL),
-                      "describe a reorder", err);
+    if (!st && bytes) {
+        st = pool_take(pool, bytes, "a reorder's scratch memory", &memory, err);
+        if (!st)
+            arguments[2].data = buffer_data(memory);
+    }
     if (!st)
-        st = onednn_status(dnnl_primitive_create(&primitive, description),
-                           "make a reorder", err);
-    if (!st)
-        st = onednn_execute(dn, primitive, arguments, 2, err);
+        st = onednn_execute(dn, primitive, arguments, bytes ? 3 : 2, err);
+    buffer_release(memory);
     dnnl_primitive_destroy(primitive);
-    dnnl_primitive_desc_destroy(description);
     return st;
 }
 
@@ -149,6 +177,16 @@ const char *desc_text(const dnnl_memory_desc_t *desc)
     return found < n_tags ? named_tags[found].name : "other";
 }
 
+bool desc_like(const dnnl_memory_desc_t *desc, const struct shape *shape,
+               dnnl_memory_desc_t *out)
+{
+    size_t found = find_tag(desc);
+
+    return found < n_tags &&
+           !dnnl_memory_desc_init_by_tag(out, 4, dims_of(shape->dims, 4).of,
+                                         dnnl_f32, named_tags[found].tag);
+}
+
 enum assay_status layout_intern(struct onednn *dn,
                                 const dnnl_memory_desc_t *desc,
                                 const struct layout **out, struct error *err)
@@ -202,7 +240,7 @@ enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
     st = layout_tensor(dn, pool, desc, &tensor->shape, out, err);
     pool_set_owner(pool, owner);
     if (!st)
-        st = onednn_reorder(dn, &from, tensor_data(tensor), desc,
+        st = onednn_reorder(dn, pool, &from, tensor_data(tensor), desc,
                             tensor_data(out), err);
     if (st)
         tensor_release(out);

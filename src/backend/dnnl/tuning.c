@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const struct {
     const char *name;
@@ -58,8 +59,17 @@ static const char *implementation_name(const_dnnl_primitive_desc_t found)
     return name;
 }
 
+static bool is_listed(const struct candidates *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (strcmp(list->items[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The first ones of an algorithm that are no last resort, or else the very
- * first. */
+ * first. Some are there twice under one name: the first of them counts. */
 static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
                                             size_t algorithm,
                                             struct candidates *list)
@@ -78,7 +88,7 @@ static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
         name = implementation_name(found);
         snprintf(next.name, sizeof next.name, "%s %s",
                  algorithms[algorithm].name, name);
-        if (!is_last_resort(found, name))
+        if (!is_last_resort(found, name) && !is_listed(list, next.name))
             list->items[list->n++] = next;
         if (!first.name[0])
             first = next;
@@ -139,19 +149,13 @@ static enum assay_status make_candidate(struct onednn *dn,
                                         struct error *err)
 {
     size_t length = strcspn(name, " ");
-    dnnl_convolution_desc_t description;
 
     for (size_t i = 0; i < n_algorithms; i++) {
-        enum assay_status st;
-
         if (strncmp(algorithms[i].name, name, length) != 0 ||
             strlen(algorithms[i].name) != length || !name[length])
             continue;
-        st = onednn_status(describe(job, algorithms[i].kind, &description),
-                           "describe a convolution", err);
-        return st ? st
-                  : kernel_make(dn, job, &description, name + length + 1, out,
-                                err);
+        return parts_make(dn, job, describe, algorithms[i].kind,
+                          name + length + 1, out, err);
     }
     return error_set(err, ASSAY_NOT_FOUND, "there is no kernel %s", name);
 }
@@ -177,40 +181,6 @@ static void guess(const struct job *job, struct candidates *list)
     list->items[1] = first;
 }
 
-static enum assay_status run_once(struct onednn *dn, const struct job *job,
-                                  struct kernel *kernel, double *ms,
-                                  struct error *err)
-{
-    int64_t since = clock_monotonic_ns();
-    struct tensor y;
-    enum assay_status st = kernel_run(dn, job, kernel, &y, err);
-
-    *ms = (double)(clock_monotonic_ns() - since) / 1e6;
-    if (!st)
-        tensor_release(&y);
-    return st;
-}
-
-/* The best of a few runs after one that warms up. */
-static enum assay_status measure(struct onednn *dn, const struct job *job,
-                                 struct kernel *kernel, double *best,
-                                 struct error *err)
-{
-    static const double short_ms = 4;
-    enum { short_runs = 4, long_runs = 2 };
-    double first, ms;
-    enum assay_status st = run_once(dn, job, kernel, &first, err);
-    int runs = first < short_ms ? short_runs : long_runs;
-
-    *best = first;
-    for (int i = 1; !st && i < runs; i++) {
-        st = run_once(dn, job, kernel, &ms, err);
-        if (ms < *best)
-            *best = ms;
-    }
-    return st;
-}
-
 /* Drops what the losers packed, from the index on. */
 static void drop_packed(struct onednn *dn, size_t from,
                         const struct kernel *winner)
@@ -225,34 +195,157 @@ static void drop_packed(struct onednn *dn, size_t from,
             buffer_release(dn->packed[i].buffer);
     }
     dn->n_packed = kept;
-    buffer_release(dn->scratch);
-    dn->scratch = NULL;
 }
 
-/* Moves the fastest to the front; *kernel is the fastest so far. */
-static enum assay_status try_candidate(struct onednn *dn, const struct job *job,
-                                       describe_convolution *describe,
-                                       struct candidates *list, size_t i,
-                                       struct kernel **kernel,
-                                       struct error *err)
-{
-    struct candidate *candidate = &list->items[i], best = list->items[0];
-    struct kernel *made = NULL;
-    enum assay_status st =
-        make_candidate(dn, job, describe, candidate->name, &made, err);
+/* Candidates that run turn by turn, so that what else the machine does falls
+ * on all of them alike. */
+struct contest {
+    struct job job;
+    struct candidates *list;
+    struct kernel *kernels[MAX_CANDIDATES]; /* NULL: not made yet */
+    bool is_calm[MAX_CANDIDATES];           /* in one of its runs at least */
+};
 
+/* How often others have taken a processor from this process. */
+static long count_switches(void)
+{
+    struct rusage usage = {0};
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
+}
+
+static enum assay_status run_once(struct onednn *dn, struct contest *contest,
+                                  size_t i, double *ms, struct error *err)
+{
+    static const double ms_between = 20; /* on a machine that is ours */
+    int64_t since = clock_monotonic_ns(), ns;
+    long switches = count_switches();
+    struct tensor y;
+    enum assay_status st =
+        kernel_run(dn, &contest->job, contest->kernels[i], &y, err);
+
+    ns = clock_monotonic_ns() - since;
+    switches = count_switches() - switches;
+    dn->tuning_left_ns -= ns;
+    *ms = (double)ns / 1e6;
+    if ((double)switches * ms_between <= *ms)
+        contest->is_calm[i] = true;
     if (!st)
-        st = measure(dn, job, made, &candidate->ms, err);
-    if (st || (*kernel && candidate->ms >= best.ms)) {
-        kernel_free(made);
-        return st;
+        tensor_release(&y);
+    return st;
+}
+
+static size_t find_fastest(const struct candidates *list)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < list->n; i++) {
+        double ms = list->items[i].ms;
+
+        if (ms >= 0 && (list->items[best].ms < 0 || ms < list->items[best].ms))
+            best = i;
     }
-    list->items[0] = *candidate;
-    if (i > 0)
-        *candidate = best;
-    kernel_free(*kernel);
-    *kernel = made;
-    return ASSAY_OK;
+    return best;
+}
+
+/* One that took twice as long before is not tried again. */
+static bool is_beaten(const struct candidates *list, size_t i)
+{
+    double best = list->items[find_fastest(list)].ms;
+
+    return best >= 0 && list->items[i].ms > 2 * best;
+}
+
+/* A turn of every candidate while there is time. The first warms up: weights
+ * are packed, memory is touched. */
+static enum assay_status run_round(struct onednn *dn, struct contest *contest,
+                                   bool is_measured, struct error *err)
+{
+    struct candidates *list = contest->list;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < list->n && dn->tuning_left_ns > 0; i++) {
+        double ms = 0;
+
+        if (is_beaten(list, i))
+            continue;
+        st = run_once(dn, contest, i, &ms, err);
+        if (is_measured && (list->items[i].ms < 0 || ms < list->items[i].ms))
+            list->items[i].ms = ms;
+    }
+    return st;
+}
+
+/* Whether others had the processors in every run of a candidate that is still
+ * in the contest. */
+static bool is_disturbed(const struct contest *contest)
+{
+    for (size_t i = 0; i < contest->list->n; i++) {
+        if (!contest->is_calm[i] && !is_beaten(contest->list, i))
+            return true;
+    }
+    return false;
+}
+
+/* A few rounds, and more of them until one was not disturbed. */
+static enum assay_status run_rounds(struct onednn *dn, struct contest *contest,
+                                    struct error *err)
+{
+    static const double short_ms = 4;
+    enum { short_rounds = 5, long_rounds = 3, most_rounds = 40 };
+    enum assay_status st = run_round(dn, contest, false, err);
+
+    for (int i = 1; !st && i <= most_rounds && dn->tuning_left_ns > 0; i++) {
+        double best;
+
+        st = run_round(dn, contest, true, err);
+        best = contest->list->items[find_fastest(contest->list)].ms;
+        if (i >= (best < short_ms ? short_rounds : long_rounds) &&
+            (dn->options.trusts_any_time || !is_disturbed(contest)))
+            break;
+    }
+    return st;
+}
+
+static enum assay_status make_kernels(struct onednn *dn,
+                                      struct contest *contest,
+                                      describe_convolution *describe,
+                                      struct error *err)
+{
+    int64_t since = clock_monotonic_ns();
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < contest->list->n; i++)
+        st = make_candidate(dn, &contest->job, describe,
+                            contest->list->items[i].name, &contest->kernels[i],
+                            err);
+    dn->tuning_left_ns -= clock_monotonic_ns() - since;
+    return st;
+}
+
+/* Times of a machine that others had most of say nothing about kernels. */
+static void forget_times(struct candidates *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        list->items[i].ms = -1;
+}
+
+/* Moves the fastest to the front and hands its kernel out; the first where
+ * nothing was measured. */
+static struct kernel *end_contest(struct contest *contest)
+{
+    size_t best = find_fastest(contest->list);
+    struct kernel *winner = contest->kernels[best];
+    struct candidate fastest = contest->list->items[best];
+
+    contest->list->items[best] = contest->list->items[0];
+    contest->list->items[0] = fastest;
+    for (size_t i = 0; i < contest->list->n; i++) {
+        if (i != best)
+            kernel_free(contest->kernels[i]);
+    }
+    return winner;
 }
 
 static enum assay_status compare(struct onednn *dn, const struct job *job,
@@ -260,19 +353,20 @@ static enum assay_status compare(struct onednn *dn, const struct job *job,
                                  struct candidates *list, bool *is_complete,
                                  struct kernel **out, struct error *err)
 {
-    struct job trial = *job;
-    size_t n_packed = dn->n_packed, i;
-    enum assay_status st = ASSAY_OK;
+    struct contest contest = {.job = *job, .list = list};
+    size_t n_packed = dn->n_packed;
+    enum assay_status st;
 
-    *out = NULL;
-    trial.may_take_residual = false;
-    for (i = 0; !st && i < list->n && dn->tuning_left_ns > 0; i++) {
-        int64_t since = clock_monotonic_ns();
-
-        st = try_candidate(dn, &trial, describe, list, i, out, err);
-        dn->tuning_left_ns -= clock_monotonic_ns() - since;
-    }
-    *is_complete = i == list->n;
+    contest.job.may_take_residual = false;
+    st = make_kernels(dn, &contest, describe, err);
+    if (!st)
+        st = run_rounds(dn, &contest, err);
+    *is_complete = dn->options.trusts_any_time || !is_disturbed(&contest);
+    for (size_t i = 0; i < list->n; i++)
+        *is_complete = *is_complete && list->items[i].ms >= 0;
+    if (!*is_complete)
+        forget_times(list);
+    *out = end_contest(&contest);
     if (st) {
         kernel_free(*out);
         *out = NULL;
@@ -300,8 +394,8 @@ measure_or_guess(struct onednn *dn, const struct job *job,
                                     : "by rule of thumb";
         return make_candidate(dn, job, describe, list->items[0].name, out, err);
     }
-    *how = "measured";
     st = compare(dn, job, describe, list, &is_complete, out, err);
+    *how = is_complete ? "measured" : "by rule of thumb";
     if (!st && is_complete && !dn->options.algorithm)
         st = choices_put(dn->choices, key, list, err);
     if (st) {

@@ -1,0 +1,280 @@
+/* backend/dnnl/parts.c - large maps, a part after the other.
+ *
+ * Winograd's scratch memory grows with the maps: for 256 channels of 200x200
+ * it is 190 MiB, more than all else that is live then. Some images at a time,
+ * or a band of rows, need less, and what lies between the transforms stays in
+ * the cache. The last part reaches back over the one before, so that one
+ * primitive serves all. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "ops/conv2d.h"
+
+#include <string.h>
+
+static const size_t default_scratch_bytes = 40 << 20;
+
+/* Bands of whole tiles. */
+enum { tile_rows = 4, max_attempts = 12, more_attempts = 3 };
+
+static size_t scratch_bytes(const struct kernel *kernel)
+{
+    return dnnl_memory_desc_get_size(&kernel->scratch);
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* About an n-th of the output: whole images where there are as many. */
+static struct part nth_part(const struct shape *y, int64_t n)
+{
+    int64_t images = y->dims[0], rows = y->dims[2];
+
+    if (n <= images)
+        return (struct part){ceil_div(images, n), rows};
+    rows = ceil_div(ceil_div(rows * images, n), tile_rows) * tile_rows;
+    return (struct part){1, rows < y->dims[2] ? rows : y->dims[2]};
+}
+
+static bool is_smallest(const struct shape *y, struct part part)
+{
+    return part.images == 1 &&
+           (part.rows <= tile_rows || y->dims[2] <= tile_rows);
+}
+
+/* A sum would be added twice where parts overlap; bands need rows that follow
+ * each other. */
+static bool can_divide(const struct job *job, struct part part)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+
+    return !job->residual && attrs->groups == 1 &&
+           (part.rows == job->y.dims[2] ||
+            (attrs->stride[0] == 1 && attrs->dilation[0] == 1));
+}
+
+static enum assay_status make_whole(struct onednn *dn, const struct job *job,
+                                    describe_convolution *describe,
+                                    dnnl_alg_kind_t algorithm,
+                                    const char *implementation,
+                                    struct kernel **out, struct error *err)
+{
+    dnnl_convolution_desc_t description;
+    enum assay_status st = onednn_status(describe(job, algorithm, &description),
+                                         "describe a convolution", err);
+
+    return st ? st
+              : kernel_make(dn, job, &description, implementation, out, err);
+}
+
+/* NULL in *out where the layouts have no name. */
+static enum assay_status
+make_part(struct onednn *dn, const struct job *job, struct part part,
+          describe_convolution *describe, dnnl_alg_kind_t algorithm,
+          const char *implementation, struct kernel **out, struct error *err)
+{
+    struct tensor x = *job->x;
+    struct job smaller = *job;
+    struct kernel *kernel;
+    enum assay_status st;
+
+    *out = NULL;
+    smaller.x = &x;
+    smaller.is_band = part.rows < job->y.dims[2];
+    x.shape.dims[0] = smaller.y.dims[0] = part.images;
+    if (smaller.is_band) {
+        smaller.y.dims[2] = part.rows;
+        x.shape.dims[2] = part.rows + job->weight->shape.dims[2] - 1;
+    }
+    st = make_whole(dn, &smaller, describe, algorithm, implementation, &kernel,
+                    err);
+    if (st)
+        return st;
+    kernel->x = job->x->shape;
+    kernel->part = part;
+    if (desc_like(&kernel->part_src, &job->x->shape, &kernel->src) &&
+        desc_like(&kernel->part_dst, &job->y, &kernel->dst))
+        *out = kernel;
+    else
+        kernel_free(kernel);
+    return ASSAY_OK;
+}
+
+/* What is made twice where the last part reaches back, of the output. */
+static int64_t overlap(const struct shape *y, struct part part)
+{
+    int64_t images, rows;
+
+    if (!part.images)
+        return 0;
+    images = ceil_div(y->dims[0], part.images) * part.images;
+    rows = ceil_div(y->dims[2], part.rows) * part.rows;
+    return images * rows - y->dims[0] * y->dims[2];
+}
+
+static bool is_better(const struct job *job, size_t most,
+                      const struct kernel *kernel, const struct kernel *best)
+{
+    if (scratch_bytes(best) > most)
+        return scratch_bytes(kernel) < scratch_bytes(best);
+    return scratch_bytes(kernel) <= most &&
+           overlap(&job->y, kernel->part) < overlap(&job->y, best->part);
+}
+
+/* The least overlap, among the first few parts that are small enough; where
+ * none is, the smallest. */
+static void divide(struct onednn *dn, const struct job *job, size_t most,
+                   describe_convolution *describe, dnnl_alg_kind_t algorithm,
+                   const char *implementation, struct kernel **best)
+{
+    int64_t n = (int64_t)(scratch_bytes(*best) / most) + 1;
+    int attempts = max_attempts;
+
+    while (attempts-- > 0) {
+        struct part part = nth_part(&job->y, n++);
+        struct kernel *kernel;
+
+        if (!can_divide(job, part) ||
+            make_part(dn, job, part, describe, algorithm, implementation,
+                      &kernel, NULL) ||
+            !kernel)
+            return;
+        if (is_better(job, most, kernel, *best)) {
+            struct kernel *worse = *best;
+
+            *best = kernel;
+            kernel = worse;
+        }
+        kernel_free(kernel);
+        if (is_smallest(&job->y, part))
+            return;
+        if (scratch_bytes(*best) > most)
+            continue;
+        if (!overlap(&job->y, (*best)->part))
+            return;
+        attempts = attempts < more_attempts ? attempts : more_attempts;
+    }
+}
+
+enum assay_status parts_make(struct onednn *dn, const struct job *job,
+                             describe_convolution *describe,
+                             dnnl_alg_kind_t algorithm,
+                             const char *implementation, struct kernel **out,
+                             struct error *err)
+{
+    enum assay_status st =
+        make_whole(dn, job, describe, algorithm, implementation, out, err);
+    size_t most = dn->options.scratch_bytes;
+
+    most = most ? most : default_scratch_bytes;
+    if (!st && scratch_bytes(*out) > most)
+        divide(dn, job, most, describe, algorithm, implementation, out);
+    return st;
+}
+
+/* The rows of one image that a band is made from, zeros beyond its edges. */
+static void cut_band(const struct channel_blocks *blocks,
+                     const dnnl_memory_desc_t *band, int64_t width, int64_t top,
+                     const float *image, float *to)
+{
+    int64_t line = width * blocks->block, rows = band->dims[2];
+    int64_t height = blocks->plane / width;
+
+#pragma omp parallel for collapse(2)
+    for (int64_t b = 0; b < blocks->n_blocks; b++) {
+        for (int64_t i = 0; i < rows; i++) {
+            float *row = to + (b * rows + i) * line;
+
+            if (top + i < 0 || top + i >= height)
+                memset(row, 0, (size_t)line * sizeof *row);
+            else
+                memcpy(row, image + (b * height + top + i) * line,
+                       (size_t)line * sizeof *row);
+        }
+    }
+}
+
+static void place_band(const struct channel_blocks *blocks,
+                       const dnnl_memory_desc_t *band, int64_t width,
+                       int64_t top, const float *from, float *image)
+{
+    int64_t line = width * blocks->block, rows = band->dims[2];
+    int64_t height = blocks->plane / width;
+
+#pragma omp parallel for
+    for (int64_t b = 0; b < blocks->n_blocks; b++)
+        memcpy(image + (b * height + top) * line, from + b * rows * line,
+               (size_t)(rows * line) * sizeof *image);
+}
+
+/* One image, band by band. */
+static enum assay_status run_bands(struct onednn *dn, const struct job *job,
+                                   const struct kernel *kernel,
+                                   const struct tensor *x,
+                                   const struct tensor *y, float *memory,
+                                   int64_t image, struct error *err)
+{
+    size_t src_bytes = dnnl_memory_desc_get_size(&kernel->part_src);
+    float *src = memory, *dst = memory + src_bytes / sizeof *memory;
+    int64_t height = job->y.dims[2], rows = kernel->part.rows;
+    int64_t before = conv2d_attrs(job->node)->before[0];
+    struct channel_blocks from, to;
+    enum assay_status st = ASSAY_OK;
+
+    if (!layout_blocks(x, &from) || !layout_blocks(y, &to))
+        return error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
+    for (int64_t i = 0; !st && i < height; i += rows) {
+        int64_t top = i + rows <= height ? i : height - rows;
+
+        cut_band(&from, &kernel->part_src, x->shape.dims[3], top - before,
+                 tensor_f32(x) +
+                     image * from.n_blocks * from.plane * from.block,
+                 src);
+        st = kernel_execute(dn, job, kernel, src, dst, err);
+        if (!st)
+            place_band(&to, &kernel->part_dst, job->y.dims[3], top, dst,
+                       tensor_f32(y) +
+                           image * to.n_blocks * to.plane * to.block);
+    }
+    return st;
+}
+
+static enum assay_status run_images(struct onednn *dn, const struct job *job,
+                                    const struct kernel *kernel,
+                                    const struct tensor *x,
+                                    const struct tensor *y, struct error *err)
+{
+    int64_t n = job->y.dims[0], each = kernel->part.images;
+    size_t src = dnnl_memory_desc_get_size(&kernel->src) / (size_t)n;
+    size_t dst = dnnl_memory_desc_get_size(&kernel->dst) / (size_t)n;
+    enum assay_status st = ASSAY_OK;
+
+    for (int64_t i = 0; !st && i < n; i += each) {
+        size_t first = (size_t)(i + each <= n ? i : n - each);
+
+        st = kernel_execute(dn, job, kernel,
+                            (char *)tensor_data(x) + first * src,
+                            (char *)tensor_data(y) + first * dst, err);
+    }
+    return st;
+}
+
+enum assay_status parts_run(struct onednn *dn, const struct job *job,
+                            const struct kernel *kernel, const struct tensor *x,
+                            const struct tensor *y, struct error *err)
+{
+    struct buffer *memory;
+    enum assay_status st;
+
+    if (kernel->part.rows == job->y.dims[2])
+        return run_images(dn, job, kernel, x, y, err);
+    st = pool_take(job->context->pool,
+                   dnnl_memory_desc_get_size(&kernel->part_src) +
+                       dnnl_memory_desc_get_size(&kernel->part_dst),
+                   "a band of a map", &memory, err);
+    for (int64_t i = 0; !st && i < job->y.dims[0]; i++)
+        st = run_bands(dn, job, kernel, x, y, buffer_data(memory), i, err);
+    buffer_release(memory);
+    return st;
+}
