@@ -171,7 +171,7 @@ static enum assay_status fuse_add(struct graph *graph, size_t at,
 /* What goes into a folded pair. */
 struct pair {
     const struct node *conv, *norm;
-    const struct tensor *weight, *bias; /* bias may be NULL */
+    const struct tensor *bias, *scale; /* may be NULL */
     const struct tensor *norms[BATCH_NORM_INPUTS];
 };
 
@@ -185,43 +185,46 @@ static const struct tensor *data_of(const struct graph *graph, uint32_t value)
     return data->buffer ? data : NULL;
 }
 
+static uint32_t scale_value(const struct node *conv)
+{
+    return conv->n_inputs > CONV2D_SCALE ? conv->inputs[CONV2D_SCALE]
+                                         : GRAPH_NONE;
+}
+
 /* False where some of the data is computed or not there. */
 static bool get_pair(const struct graph *graph, size_t at, uint32_t maker,
                      struct pair *pair)
 {
-    uint32_t bias = graph_node(graph, maker)->inputs[CONV2D_BIAS];
+    const struct node *conv = graph_node(graph, maker);
+    const struct tensor *weight = data_of(graph, conv->inputs[CONV2D_WEIGHT]);
 
-    pair->conv = graph_node(graph, maker);
+    pair->conv = conv;
     pair->norm = graph_node(graph, at);
-    pair->weight = data_of(graph, pair->conv->inputs[CONV2D_WEIGHT]);
-    pair->bias = data_of(graph, bias);
-    if (!pair->weight || (bias != GRAPH_NONE && !pair->bias))
+    pair->bias = data_of(graph, conv->inputs[CONV2D_BIAS]);
+    pair->scale = data_of(graph, scale_value(conv));
+    if (!weight || (conv->inputs[CONV2D_BIAS] != GRAPH_NONE && !pair->bias) ||
+        (scale_value(conv) != GRAPH_NONE && !pair->scale))
         return false;
     for (size_t i = BATCH_NORM_WEIGHT; i < BATCH_NORM_INPUTS; i++) {
         pair->norms[i] = data_of(graph, pair->norm->inputs[i]);
         if (!pair->norms[i] ||
-            pair->norms[i]->shape.dims[0] != pair->weight->shape.dims[0])
+            pair->norms[i]->shape.dims[0] != weight->shape.dims[0])
             return false;
     }
     return true;
 }
 
-static void fold_data(const struct pair *pair, const struct tensor *weight,
+static void fold_data(const struct pair *pair, const struct tensor *scale,
                       const struct tensor *bias)
 {
-    size_t channels = tensor_elements(bias);
-    size_t each = channels ? tensor_elements(weight) / channels : 0;
-    const float *from = tensor_f32(pair->weight);
-    float *to = tensor_f32(weight);
+    for (size_t c = 0; c < tensor_elements(bias); c++) {
+        float factor, shift;
 
-    for (size_t c = 0; c < channels; c++) {
-        float scale, shift;
-
-        batch_norm_affine(pair->norm, pair->norms, (int64_t)c, &scale, &shift);
-        for (size_t i = 0; i < each; i++)
-            *to++ = *from++ * scale;
+        batch_norm_affine(pair->norm, pair->norms, (int64_t)c, &factor, &shift);
+        tensor_f32(scale)[c] =
+            pair->scale ? tensor_f32(pair->scale)[c] * factor : factor;
         tensor_f32(bias)[c] =
-            pair->bias ? tensor_f32(pair->bias)[c] * scale + shift : shift;
+            pair->bias ? tensor_f32(pair->bias)[c] * factor + shift : shift;
     }
 }
 
@@ -246,23 +249,21 @@ static enum assay_status add_folded(struct graph *graph,
 }
 
 static enum assay_status make_folded(struct graph *graph, struct pool *pool,
-                                     const struct pair *pair, uint32_t *weight,
+                                     const struct pair *pair, uint32_t *scale,
                                      uint32_t *bias, struct error *err)
 {
-    struct shape channels = shape_of(1, pair->weight->shape.dims[0]);
-    struct tensor w, b = {0};
-    enum assay_status st =
-        tensor_new(pool, DTYPE_F32, &pair->weight->shape, &w, err);
+    const struct shape *channels = &pair->norms[BATCH_NORM_WEIGHT]->shape;
+    struct tensor s, b = {0};
+    enum assay_status st = tensor_new(pool, DTYPE_F32, channels, &s, err);
 
     if (!st)
-        st = tensor_new(pool, DTYPE_F32, &channels, &b, err);
+        st = tensor_new(pool, DTYPE_F32, channels, &b, err);
     if (st) {
-        tensor_release(&w);
+        tensor_release(&s);
         return st;
     }
-    fold_data(pair, &w, &b);
-    tensor_unload(pair->weight);
-    st = add_folded(graph, pair, "weight", w, weight, err);
+    fold_data(pair, &s, &b);
+    st = add_folded(graph, pair, "scale", s, scale, err);
     if (st) {
         tensor_release(&b);
         return st;
@@ -275,19 +276,22 @@ static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
 {
     uint32_t maker = sole_maker(
         graph, graph_node(graph, at)->inputs[BATCH_NORM_X], &op_conv2d);
-    uint32_t weight, bias;
+    enum assay_status st = ASSAY_OK;
+    uint32_t scale, bias;
     struct node *node;
     struct pair pair;
-    enum assay_status st;
 
     if (!is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
         return ASSAY_OK;
-    st = make_folded(graph, pool, &pair, &weight, &bias, err);
+    if (graph_node(graph, maker)->n_inputs == CONV2D_SCALE)
+        st = graph_input_append(graph, maker, GRAPH_NONE, err);
+    if (!st)
+        st = make_folded(graph, pool, &pair, &scale, &bias, err);
     if (st)
         return st;
     st = become(graph, at, maker, err);
     node = graph_node_edit(graph, at);
-    node->inputs[CONV2D_WEIGHT] = weight;
+    node->inputs[CONV2D_SCALE] = scale;
     node->inputs[CONV2D_BIAS] = bias;
     return st;
 }

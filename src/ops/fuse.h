@@ -1,6 +1,6 @@
 /* ops/fuse.h - the optimising pass: fewer nodes, the same results.
  *
- * - a BatchNorm behind a Conv2d goes into its weight and bias;
+ * - a BatchNorm behind a Conv2d goes into its scale and bias;
  * - an Add goes into a Conv2d that feeds it, as its residual;
  * - a ReLU goes into the Conv2d, Linear or ConvTranspose2d before it, a Clip
  *   that begins at 0 into a Conv2d;
@@ -16,7 +16,7 @@
 
 #include "graph/graph.h"
 
-/* The parameters must have their data. New weights come from the pool; the
+/* The parameters must have their data. New biases come from the pool; the
  * data of parameters that nobody reads any more is given back. After a failure
  * the graph computes the same, with some nodes fused. */
 enum assay_status fuse_graph(struct graph *graph, struct pool *pool,

@@ -13,7 +13,8 @@ static struct error err;
 
 enum { n_outputs = 2 };
 
-static void run(const struct network *net, struct tensor *outputs)
+static void run_on(const struct network *net, const struct tensor *x,
+                   struct tensor *outputs)
 {
     struct engine_options options = {.backend = &backend_portable};
     struct engine *engine;
@@ -21,8 +22,13 @@ static void run(const struct network *net, struct tensor *outputs)
     err = (struct error){0};
     CHECK_STATUS(engine_new(net->graph, net->pool, &options, &engine, &err),
                  ASSAY_OK, &err);
-    CHECK_STATUS(engine_run(engine, &net->x, outputs, &err), ASSAY_OK, &err);
+    CHECK_STATUS(engine_run(engine, x, outputs, &err), ASSAY_OK, &err);
     engine_free(engine);
+}
+
+static void run(const struct network *net, struct tensor *outputs)
+{
+    run_on(net, &net->x, outputs);
 }
 
 static void check_near(const struct tensor *got, const struct tensor *want)
@@ -244,9 +250,36 @@ TEST(parameters_are_counted_as_before_and_unread_data_is_given_back)
 
     CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
     CHECK_INT(graph_parameter_elements(net.graph), elements);
-    CHECK(graph_value(net.graph, weight)->data.buffer == NULL);
     CHECK(graph_value(net.graph, mean)->data.buffer == NULL);
+    CHECK(graph_value(net.graph, weight)->data.buffer != NULL);
     CHECK(graph_value(net.graph, lateral)->data.buffer != NULL);
+    network_free(&net);
+}
+
+TEST(two_norms_in_a_row_become_one_scale)
+{
+    struct network net = network_new();
+    struct shape shape =
+        shape_of(4, (int64_t)1, (int64_t)3, (int64_t)5, (int64_t)4);
+    struct tensor x = network_data(&net, &shape, -1, 1), want, got;
+    uint32_t image, y;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &image, &err), ASSAY_OK);
+    y = network_conv(&net, GRAPH_NONE, "conv", image, 3, 3, 3);
+    y = network_norm(&net, GRAPH_NONE, "bn1", y, 3);
+    y = network_norm(&net, GRAPH_NONE, "bn2", y, 3);
+    CHECK_INT(graph_output(net.graph, "y", y, &err), ASSAY_OK);
+    run_on(&net, &x, &want);
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    CHECK_INT(graph_node_count(net.graph), 1);
+    CHECK_INT(graph_node(net.graph, 0)->n_inputs, CONV2D_SCALE + 1);
+    run_on(&net, &x, &got);
+    check_near(&got, &want);
+    tensor_release(&want);
+    tensor_release(&got);
+    tensor_release(&x);
     network_free(&net);
 }
 
