@@ -226,6 +226,15 @@ static enum assay_status run_gather_nd(const struct op_context *context,
     return st;
 }
 
+/* Of the data, no more is read than comes out. */
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    (void)node;
+    cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
+}
+
 /* X(symbol, name) */
 #define GATHER_LIST(X)                                                         \
     X(gather, "Gather")                                                        \
@@ -243,5 +252,6 @@ static enum assay_status run_gather_nd(const struct op_context *context,
         .max_outputs = 1,                                                      \
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
+        .cost = count_cost,                                                    \
     };
 GATHER_LIST(CLASS)

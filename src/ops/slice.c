@@ -216,6 +216,15 @@ static enum assay_status forward_split(const struct op_context *context,
     return st;
 }
 
+/* Of the data, no more is read than comes out. */
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    (void)node;
+    cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
+}
+
 const struct op_class op_slice = {
     .name = "Slice",
     .min_inputs = 3,
@@ -224,6 +233,7 @@ const struct op_class op_slice = {
     .max_outputs = 1,
     .infer = infer_slice,
     .forward = forward_slice,
+    .cost = count_cost,
 };
 
 const struct op_class op_split = {

@@ -20,12 +20,12 @@
     X(COLUMN_P95, "p95", 9, 10)                                                \
     X(COLUMN_MIN, "min", 9, 14)                                                \
     X(COLUMN_MAX, "max", 9, 13)                                                \
-    X(COLUMN_GMAC, "GMAC", 9, 4)                                               \
-    X(COLUMN_GFLOPS, "GFLOP/s", 9, 5)                                          \
+    X(COLUMN_GMAC, "GMAC", 9, 7)                                               \
+    X(COLUMN_GFLOPS, "GFLOP/s", 9, 4)                                          \
     X(COLUMN_GBS, "GB/s", 7, 15)                                               \
-    X(COLUMN_BOUND, "bound", 9, 6)                                             \
+    X(COLUMN_BOUND, "bound", 9, 5)                                             \
     X(COLUMN_REACHED, "reached", 8, 8)                                         \
-    X(COLUMN_SAVED, "saved", 9, 7)                                             \
+    X(COLUMN_SAVED, "saved", 9, 6)                                             \
     X(COLUMN_PEAK, "peak", 10, 16)
 
 enum column {

@@ -3,6 +3,7 @@
 #include "../engine/small_graph.h"
 
 #include "base/str.h"
+#include "ops/gather.h"
 
 #include <string.h>
 
@@ -202,4 +203,36 @@ TEST(what_an_op_does_not_touch_was_not_moved)
     /* Of the second map only the shape is read. */
     CHECK_INT(cost_of_op(&op_resize_nearest, 2).read_bytes, 2 * map);
     CHECK_INT(cost_of_op(&op_resize_nearest, 2).done_bytes, 2 * map);
+}
+
+TEST(a_lookup_reads_no_more_than_it_gives)
+{
+    struct small small = small_new();
+    struct shape one = shape_of(1, (int64_t)1);
+    uint32_t inputs[2] = {small_input(&small)}, y;
+    struct gather_attrs attrs = {.axis = 0};
+    struct node_description node = {.op = &op_gather,
+                                    .attrs = &attrs,
+                                    .scope = GRAPH_NONE,
+                                    .inputs = inputs,
+                                    .n_inputs = 2,
+                                    .n_outputs = 1};
+    struct tensor index, data, row;
+    struct engine *engine;
+
+    CHECK_INT(tensor_new(small.pool, DTYPE_I64, &one, &index, &err), 0);
+    tensor_i64(&index)[0] = 7;
+    CHECK_INT(graph_constant(small.graph, "index", index, &inputs[1], &err), 0);
+    CHECK_INT(graph_node_add(small.graph, &node, &y, &err), 0);
+    small_output(&small, y);
+    engine = small_engine(&small, &backend_portable, ENGINE_OPS);
+    data = small_ones(&small, shape_of(2, (int64_t)100, (int64_t)3));
+    CHECK_STATUS(engine_run(engine, &data, &row, &err), ASSAY_OK, &err);
+    CHECK_INT(engine_cost(engine, 0)->read_bytes, 100 * 3 * 4 + 8);
+    /* A row read and written, and where it is. */
+    CHECK_INT(engine_cost(engine, 0)->done_bytes, 3 * 4 + 3 * 4 + 8);
+    tensor_release(&row);
+    tensor_release(&data);
+    engine_free(engine);
+    small_free(&small);
 }
