@@ -90,8 +90,7 @@ static void add_peaks(struct line *line, const struct run *run,
         line_printf(line, "peak %s GFLOP/s, %s GB/s (%s)",
                     units_number(flops, peaks->gflops),
                     units_number(bytes, peaks_gbs(peaks, INFINITY)),
-                    peaks->is_raised ? "measured, raised by this run"
-                                     : "measured");
+                    peaks->is_raised ? "raised by this run" : "measured");
     else if (run_fact(run, "model.name"))
         line_item(line, "peak - (assay machine measures it)");
 }

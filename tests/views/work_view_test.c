@@ -496,7 +496,7 @@ TEST(a_peak_that_the_run_exceeded_is_told_as_raised)
 {
     struct run *run = made_bound_model();
     static const char *const parts[] = {
-        "peak 200 GFLOP/s, 20.0 GB/s (measured, raised by this run)", NULL};
+        "peak 200 GFLOP/s, 20.0 GB/s (raised by this run)", NULL};
     struct view_options options = options_for(160);
 
     CHECK_INT(run_fact_set(run, "machine.peak_gflops", "150", NULL), 0);
