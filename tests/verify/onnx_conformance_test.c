@@ -189,7 +189,7 @@ static const struct {
     const char *name;
     int floor;
 } groups[] = {
-    {"node", 781},
+    {"node", 877},
     {"pytorch-converted", 82},
     {"pytorch-operator", 35},
     {"simple", 7},
