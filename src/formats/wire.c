@@ -5,7 +5,11 @@
 
 struct wire wire_open(struct wire_bytes message)
 {
-    return (struct wire){.at = message.at, .end = message.at + message.n};
+    struct wire wire = {.at = message.at, .end = message.at};
+
+    if (message.n) /* nothing may have no place */
+        wire.end += message.n;
+    return wire;
 }
 
 static bool stop(struct wire *wire)
