@@ -1,7 +1,7 @@
 /* detect/recipe.c - see recipe.h. */
 #include "detect/recipe.h"
 
-#include "picture/resize.h"
+#include "picture/picture_resize.h"
 
 #include <assay/span.h>
 #include <math.h>
@@ -126,56 +126,67 @@ static void list_values(const struct recipe *recipe, struct values *values)
     }
 }
 
-/* Channel c of what the model reads. */
-static uint8_t pick(const struct recipe *recipe, const uint8_t *rgb, int c)
+/* ITU-R 601, with the rounding of Pillow. */
+static uint8_t grey_of(const uint8_t *rgb)
 {
-    switch (recipe->order) {
-    case ORDER_RGB:
-        return rgb[c];
-    case ORDER_BGR:
-        return rgb[2 - c];
-    case ORDER_GREY:
-        break;
-    }
-    /* ITU-R 601, with the rounding of Pillow. */
     return (
         uint8_t)((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >>
                  16);
 }
 
-/* A pixel of the resized photograph, or the padding around it. */
-static const uint8_t *pixel_at(const struct picture *resized, int64_t row,
-                               int64_t col, const uint8_t *padding)
+/* n pixels of one channel, `step` floats apart. */
+static void write_channel(const struct recipe *recipe, const float *values,
+                          int channel, const uint8_t *rgb, int64_t n, float *to,
+                          int64_t step)
 {
-    if (row < 0 || col < 0 || row >= resized->height || col >= resized->width)
-        return padding;
-    return resized->rgb + 3 * (row * resized->width + col);
+    int source = recipe->order == ORDER_BGR ? 2 - channel : channel;
+
+    if (recipe->order == ORDER_GREY) {
+        for (int64_t i = 0; i < n; i++)
+            to[i * step] = values[grey_of(rgb + 3 * i)];
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        to[i * step] = values[rgb[3 * i + source]];
+}
+
+/* The part of a row, or of a column, that the photograph covers. */
+struct covered {
+    int64_t first, end;
+};
+
+static struct covered covered_by(int64_t begin, int64_t size, int64_t most)
+{
+    int64_t end = begin + size;
+
+    return (struct covered){.first = begin < 0 ? 0 : begin,
+                            .end = end > most ? most : end};
 }
 
 static void write_pixels(const struct recipe *recipe,
                          const struct picture *resized,
                          const struct placement *place, float *out)
 {
-    const uint8_t grey = (uint8_t)recipe->pad;
-    const uint8_t padding[3] = {grey, grey, grey};
     int64_t left = (int64_t)place->left, top = (int64_t)place->top;
-    int64_t width = recipe->width, height = recipe->height;
+    struct covered rows = covered_by(top, resized->height, recipe->height);
+    struct covered cols = covered_by(left, resized->width, recipe->width);
+    int64_t plane = (int64_t)recipe->width * recipe->height;
     int channels = channels_of(recipe);
+    int64_t step = recipe->is_channels_last ? channels : 1;
     struct values values;
 
     list_values(recipe, &values);
-    for (int64_t i = 0; i < height; i++) {
-        for (int64_t j = 0; j < width; j++) {
-            const uint8_t *rgb = pixel_at(resized, i - top, j - left, padding);
+    for (int c = 0; c < channels; c++) {
+        float *to = out + (recipe->is_channels_last ? c : c * plane);
 
-            for (int c = 0; c < channels; c++) {
-                int64_t at = recipe->is_channels_last
-                                 ? (i * width + j) * channels + c
-                                 : (c * height + i) * width + j;
-
-                out[at] = values.of[c][pick(recipe, rgb, c)];
-            }
-        }
+        for (int64_t i = 0; i < plane; i++)
+            to[i * step] = values.of[c][recipe->pad];
+        for (int64_t i = rows.first; i < rows.end; i++)
+            write_channel(recipe, values.of[c], c,
+                          resized->rgb + 3 * ((i - top) * resized->width +
+                                              cols.first - left),
+                          cols.end - cols.first,
+                          to + (i * recipe->width + cols.first) * step, step);
     }
 }
 

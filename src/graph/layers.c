@@ -93,7 +93,7 @@ static void add_call(struct layer *layer, const struct node *node,
         uint32_t id = node->outputs[i];
 
         layer->is_known = layer->is_known && survey->is_known[id];
-        if (survey->is_known[id])
+        if (survey->is_known[id] && !node->op->is_view)
             layer->output_bytes += tensor_bytes(&survey->values[id]);
     }
     layer->output = survey->values[node->outputs[0]].shape;

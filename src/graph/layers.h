@@ -18,7 +18,7 @@ struct layer {
     size_t calls;
     bool is_known;         /* what follows but the parameters */
     struct shape output;   /* of the last call */
-    uint64_t output_bytes; /* of all calls */
+    uint64_t output_bytes; /* of all calls; a view of its input has none */
     uint64_t macs, flops;
     uint64_t parameters, parameter_bytes; /* buffers are bytes only */
 };

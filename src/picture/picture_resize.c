@@ -1,9 +1,9 @@
-/* picture/resize.c - see resize.h.
+/* picture/picture_resize.c - see picture_resize.h.
  *
  * Rows first, then columns, each with weights in fixed point and a result of 8
  * bits: the arithmetic of Pillow, bit for bit, because torchvision's
  * preprocessing is Pillow's. */
-#include "picture/resize.h"
+#include "picture/picture_resize.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* Pictures in other sizes: as Pillow makes them, and by hand. */
-#include "picture/resize.h"
+#include "picture/picture_resize.h"
 
 #include "test.h"
 

@@ -1,8 +1,8 @@
-/* picture/resize.h - photographs in another size.
+/* picture/picture_resize.h - photographs in another size.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PICTURE_RESIZE_H
-#define PICTURE_RESIZE_H
+#ifndef PICTURE_PICTURE_RESIZE_H
+#define PICTURE_PICTURE_RESIZE_H
 
 #include "picture/picture.h"
 

@@ -1,0 +1,1 @@
+COLUMNS=100 assay layers faster-rcnn | sed -n '1,5p; /roi_heads/p; /^total/,$p'

@@ -1,0 +1,1 @@
+assay layers alexnet --json | sed -n '1,16p; /"total"/,$p'

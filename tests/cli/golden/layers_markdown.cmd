@@ -1,0 +1,1 @@
+assay layers alexnet --md | sed -n '1,4p; $p'

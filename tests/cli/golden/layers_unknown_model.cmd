@@ -1,0 +1,2 @@
+assay layers resnet51
+assay layers
