@@ -10,6 +10,7 @@
 #include "cli/report_file.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
+#include "cli/sweep.h"
 #include "formats/published.h"
 #include "store/store.h"
 #include "views/views.h"
@@ -254,14 +255,17 @@ static struct machine_options look_for(const struct detect_options *job,
 static enum assay_status run_model(const struct arguments *arguments,
                                    struct error *err)
 {
+    const struct run_settings *settings = arguments->settings;
     struct run_job job = {0};
     struct str peaks = {0};
-    enum assay_status st =
-        run_job_make(&job, arguments->settings, &arguments->operands, err);
+    enum assay_status st;
 
+    if (settings->sweep.n)
+        return sweep_run(settings, &arguments->operands, err);
+    st = run_job_make(&job, settings, &arguments->operands, err);
     if (!st) {
         job.options.machine = look_for(&job.options, &peaks);
-        st = profile(arguments->settings, &job.options, &job.photos, err);
+        st = profile(settings, &job.options, &job.photos, err);
     }
     str_release(&peaks);
     run_job_release(&job);
@@ -308,6 +312,8 @@ const struct command cmd_run = {
              "a classifier: the five likeliest classes of each"},
             {"run yolo.onnx street.jpg --decode yolov8",
              "an ONNX file: what it finds is listed and drawn"},
+            {"run resnet50 --random --sweep batch=1,2,4 --sweep threads=1,2",
+             "at six points, with a table"},
             {NULL, NULL},
         },
     .settings_bytes = sizeof(struct run_settings),

@@ -159,6 +159,13 @@ const struct option run_options[] = {
      .help = "threads to compute with",
      .shown_default = "the processors of this machine",
      FIELD(threads)},
+    {.name = "sweep",
+     .kind = OPTION_LIST,
+     .value = "KEY=N,...",
+     .help =
+         "run at every value of batch=, threads= or size=, each a run file; "
+         "given twice, at all combinations",
+     FIELD(sweep)},
     {.name = "plain",
      .kind = OPTION_FLAG,
      .help = "a kernel a module, as a framework's eager mode runs it",

@@ -32,6 +32,7 @@ struct run_settings {
     const char *output, *trace, *html, *tensorboard;
     bool has_pictures;
     bool has_explain;
+    struct words sweep;
 };
 
 /* What holds before the options. */

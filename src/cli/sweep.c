@@ -1,0 +1,295 @@
+/* cli/sweep.c - see sweep.h: the runs of a sweep and their table. */
+#include "cli/sweep.h"
+
+#include "base/units.h"
+#include "cli/interrupt.h"
+#include "cli/messages.h"
+#include "cli/result.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a point came to. */
+struct row {
+    int64_t values[SWEEP_MAX_AXES];
+    struct str path; /* of its run */
+    double median_ns, low_ns, high_ns;
+    double images_a_second;
+    double peak_bytes;
+};
+
+/* ---- one point --------------------------------------------------------------
+ */
+
+/* What a child tells its parent. */
+struct outcome {
+    enum assay_status st;
+    struct error err;
+};
+
+/* "run.assay" at batch 2, threads 1: "run-batch2-threads1.assay". */
+static enum assay_status name_point(const struct sweep *sweep,
+                                    const char *output, struct row *row,
+                                    struct error *err)
+{
+    static const char *const endings[] = {STORE_SUFFIX, NULL};
+    struct str ending = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < sweep->n_axes; i++)
+        st = str_printf(&ending, "-%s%lld", sweep_key_name(sweep->axes[i].key),
+                        (long long)row->values[i]);
+    if (!st)
+        st = str_append(&ending, STORE_SUFFIX);
+    if (st)
+        error_nomem(err, ending.n, "a file name");
+    else
+        st = result_name(output, endings, ending.text, &row->path, err);
+    str_release(&ending);
+    return st;
+}
+
+/* The settings of a point. `input` holds the text of --input. */
+static enum assay_status set_point(const struct sweep *sweep,
+                                   const struct row *row,
+                                   struct run_settings *settings,
+                                   struct str *input, struct error *err)
+{
+    for (size_t i = 0; i < sweep->n_axes; i++) {
+        int64_t value = row->values[i];
+
+        switch (sweep->axes[i].key) {
+        case SWEEP_BATCH:
+            settings->batch = value;
+            break;
+        case SWEEP_THREADS:
+            settings->threads = value;
+            break;
+        case SWEEP_SIZE:
+            settings->min_size = value;
+            if (str_printf(input, "%s%ssize=%lld",
+                           settings->input ? settings->input : "",
+                           settings->input ? "," : "", (long long)value))
+                return error_nomem(err, input->n, "a text");
+            break;
+        }
+    }
+    settings->output = row->path.text;
+    return ASSAY_OK;
+}
+
+/* Of a detector the size is --min-size, of others a part of --input. */
+static enum assay_status run_here(struct run_settings *settings,
+                                  const struct str *input,
+                                  const struct words *operands,
+                                  struct error *err)
+{
+    struct sink screen = sink_to_file(stderr, "standard error");
+    struct detect_report report = {0};
+    struct run_job job = {0};
+    const char *model;
+    bool is_onnx;
+    enum assay_status st =
+        run_find_model(operands->items[0], &model, &is_onnx, err);
+
+    if (!st && input->n &&
+        (is_onnx || model_task(model) == TASK_CLASSIFICATION))
+        settings->input = input->text;
+    if (!st)
+        st = run_job_make(&job, settings, operands, err);
+    if (!st) {
+        job.options.stop = interrupt_watch();
+        job.options.warnings = &screen;
+        job.options.onnx.problems = &screen;
+        st = detect_run(&job.options, &job.photos, &report, err);
+    }
+    detect_report_release(&report);
+    run_job_release(&job);
+    return st;
+}
+
+/* In a process of its own; its last words come through a pipe. */
+static enum assay_status run_apart(struct run_settings *settings,
+                                   const struct str *input,
+                                   const struct words *operands,
+                                   struct error *err)
+{
+    struct outcome outcome = {.st = ASSAY_IO};
+    int ends[2], code = 0;
+    ssize_t n;
+    pid_t child;
+
+    if (pipe(ends))
+        return error_set(err, ASSAY_IO, "cannot start a process");
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        outcome.st = run_here(settings, input, operands, &outcome.err);
+        n = write(ends[1], &outcome, sizeof outcome);
+        _exit(n == (ssize_t)sizeof outcome ? 0 : 1);
+    }
+    close(ends[1]);
+    n = child > 0 ? read(ends[0], &outcome, sizeof outcome) : -1;
+    close(ends[0]);
+    if (child > 0)
+        waitpid(child, &code, 0);
+    if (n != (ssize_t)sizeof outcome)
+        return error_set(err, ASSAY_IO,
+                         "the process of a point ended before its time");
+    return outcome.st ? error_set(err, outcome.st, "%s", outcome.err.text)
+                      : ASSAY_OK;
+}
+
+/* Writes into the run which set it belongs to, and reads what it measured. */
+static enum assay_status read_run(const struct sweep *sweep, const char *set,
+                                  struct row *row, struct error *err)
+{
+    struct scope_stats stats;
+    struct run *run = NULL;
+    enum assay_status st = store_load(row->path.text, &run, err);
+    double batch = 1;
+
+    if (!st)
+        st = run_fact_set(run, "sweep.set", set, err);
+    for (size_t i = 0; !st && i < sweep->n_axes; i++) {
+        char key[32];
+
+        if (sweep->axes[i].key == SWEEP_BATCH)
+            batch = (double)row->values[i];
+        snprintf(key, sizeof key, "sweep.%s",
+                 sweep_key_name(sweep->axes[i].key));
+        st = run_fact_printf(run, err, key, "%lld", (long long)row->values[i]);
+    }
+    if (!st)
+        st = store_save(run, row->path.text, err);
+    if (!st)
+        st = run_scope_stats(run, RUN_ROOT, RUN_ANY, &stats, err);
+    if (!st) {
+        row->median_ns = stats.median_ns;
+        row->low_ns = stats.median_low_ns;
+        row->high_ns = stats.median_high_ns;
+        row->images_a_second = batch * 1e9 / stats.median_ns;
+        row->peak_bytes = (double)run_memory_of(run)->peak_bytes;
+    }
+    run_free(run);
+    return st;
+}
+
+static enum assay_status do_point(const struct sweep *sweep,
+                                  const struct run_settings *base,
+                                  const struct words *operands, size_t point,
+                                  struct row *row, struct error *err)
+{
+    struct run_settings settings = *base;
+    struct str input = {0};
+    enum assay_status st;
+
+    sweep_point(sweep, point, row->values);
+    st = name_point(sweep, base->output, row, err);
+    if (!st)
+        st = set_point(sweep, row, &settings, &input, err);
+    if (!st)
+        st = run_apart(&settings, &input, operands, err);
+    if (!st)
+        st = read_run(sweep, base->output, row, err);
+    str_release(&input);
+    return st;
+}
+
+/* ---- the table
+ * --------------------------------------------------------------- */
+
+enum { axis_columns = 8 };
+
+static void put_head(const struct sweep *sweep, struct sink *sink)
+{
+    for (size_t i = 0; i < sweep->n_axes; i++)
+        sink_printf(sink, "%*s", axis_columns,
+                    sweep_key_name(sweep->axes[i].key));
+    sink_printf(sink, "%12s  %-18s%9s%9s%11s  %s\n", "median ms", "[95 %]",
+                "img/s", "scaling", "memory", "run");
+}
+
+static void put_row(const struct sweep *sweep, const struct row *row,
+                    const struct row *first, struct sink *sink)
+{
+    char median[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
+    char rate[UNITS_MAX], bytes[UNITS_MAX], interval[2 * UNITS_MAX + 8];
+
+    for (size_t i = 0; i < sweep->n_axes; i++)
+        sink_printf(sink, "%*lld", axis_columns, (long long)row->values[i]);
+    snprintf(interval, sizeof interval, "[%s, %s]",
+             units_number(low, row->low_ns / 1e6),
+             units_number(high, row->high_ns / 1e6));
+    sink_printf(sink, "%12s  %-18s%9s%8.2fx%11s  %s\n",
+                units_number(median, row->median_ns / 1e6), interval,
+                units_count(rate, row->images_a_second),
+                row->images_a_second / first->images_a_second,
+                units_bytes(bytes, row->peak_bytes), row->path.text);
+}
+
+static enum assay_status print_table(const struct sweep *sweep,
+                                     const struct row *rows, size_t n,
+                                     const char *model, struct error *err)
+{
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    if (st)
+        return st;
+    sink_printf(result.sink, "sweep    %s, %zu of %zu points\n\n", model, n,
+                sweep->n_points);
+    put_head(sweep, result.sink);
+    for (size_t i = 0; i < n; i++)
+        put_row(sweep, &rows[i], &rows[0], result.sink);
+    sink_printf(result.sink,
+                "\nscaling  images a second against the first row\n"
+                "next     assay show %s   assay compare %s %s\n",
+                rows[0].path.text, rows[0].path.text, rows[n - 1].path.text);
+    return result_close(&result, sink_status(result.sink, err), err);
+}
+
+/* "batch 2, threads 1" before a failure, and what went well before it. */
+static void name_failure(const struct sweep *sweep, const struct row *row,
+                         struct error *err)
+{
+    char text[96] = "";
+    size_t at = 0;
+
+    for (size_t i = 0; i < sweep->n_axes; i++)
+        at += (size_t)snprintf(
+            text + at, sizeof text - at, "%s%s %lld", i ? ", " : "",
+            sweep_key_name(sweep->axes[i].key), (long long)row->values[i]);
+    error_context(err, "at %s", text);
+}
+
+enum assay_status sweep_run(const struct run_settings *settings,
+                            const struct words *operands, struct error *err)
+{
+    const volatile sig_atomic_t *stop = interrupt_watch();
+    struct row rows[SWEEP_MAX_POINTS] = {{.peak_bytes = 0}};
+    struct sweep sweep;
+    enum assay_status st = sweep_read(&sweep, &settings->sweep, err);
+    size_t n = 0;
+
+    while (!st && n < sweep.n_points && !*stop) {
+        message_note("point %zu of %zu", n + 1, sweep.n_points);
+        st = do_point(&sweep, settings, operands, n, &rows[n], err);
+        if (st)
+            name_failure(&sweep, &rows[n], err);
+        else
+            n++;
+    }
+    if (n) {
+        struct error ignored = {0};
+        enum assay_status shown = print_table(
+            &sweep, rows, n, operands->items[0], st ? &ignored : err);
+
+        st = st ? st : shown;
+    }
+    for (size_t i = 0; i < SWEEP_MAX_POINTS; i++)
+        str_release(&rows[i].path);
+    return st;
+}
