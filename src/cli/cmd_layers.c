@@ -1,18 +1,13 @@
 /* cli/cmd_layers.c - assay layers: a model layer by layer. */
 #include "cli/command.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "cli/interrupt.h"
 #include "cli/layers_show.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
 #include "detect/model_inputs.h"
-#include "store/store.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "metrics/measured_run.h"
 
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
 
@@ -177,88 +172,16 @@ static enum assay_status survey(struct subject *subject, struct error *err)
     return st;
 }
 
-/* ---- times ----------------------------------------------------------------
- */
-
-/* The scope of the run that a scope of the graph has become. */
-static enum assay_status find_scope(const struct subject *subject,
-                                    uint32_t scope, uint32_t *place,
-                                    struct error *err)
-{
-    enum { most = 64 };
-    uint32_t chain[most];
-    size_t n = 0;
-    enum assay_status st =
-        run_scope_find(subject->run, RUN_ROOT, "model",
-                       graph_class(subject->graph), place, err);
-
-    for (; scope != GRAPH_NONE && n < most;
-         scope = graph_scope(subject->graph, scope)->parent)
-        chain[n++] = scope;
-    while (!st && n-- > 0 && *place != RUN_NONE) {
-        const struct graph_scope *module =
-            graph_scope(subject->graph, chain[n]);
-
-        st = run_scope_find(subject->run, *place, module->name,
-                            module->class_name, place, err);
-    }
-    return st;
-}
-
-static enum assay_status time_layer(struct subject *subject, size_t i,
-                                    struct error *err)
-{
-    const struct layer *layer = &subject->layers.items[i];
-    struct layer_time *time = &subject->times[i];
-    const struct scope_work *work;
-    struct scope_stats stats;
-    uint32_t place;
-    enum assay_status st = find_scope(subject, layer->scope, &place, err);
-
-    *time = (struct layer_time){.ns = NAN};
-    if (!st && layer->op_name[0] && place != RUN_NONE)
-        st = run_scope_find(subject->run, place, layer->op_name,
-                            layer->class_name, &place, err);
-    if (st || place == RUN_NONE)
-        return st;
-    work = run_work(subject->run, place);
-    if (work && work->done_by != RUN_NONE)
-        time->done_by = run_scope(subject->run, work->done_by)->name;
-    st = run_scope_stats(subject->run, place, RUN_NONE, &stats, err);
-    if (!st && stats.calls)
-        time->ns = stats.mean_ns;
-    return st;
-}
-
-/* Runs the model into a file that goes again, and reads what it took. */
 static enum assay_status measure(struct subject *subject, struct error *err)
 {
-    char folder[] = "/tmp/assay-layers-XXXXXX";
-    struct detect_report report = {0};
     struct detect_options *job = &subject->job.options;
-    struct str path = {0};
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
 
-    if (!mkdtemp(folder))
-        return error_set(err, ASSAY_IO, "cannot make a folder in /tmp");
-    if (str_printf(&path, "%s/run" STORE_SUFFIX, folder))
-        st = error_nomem(err, sizeof folder, "a file name");
-    job->run_path = str_text(&path);
     job->stop = interrupt_watch();
-    if (!st)
-        st = detect_run(job, &subject->job.photos, &report, err);
-    if (!st)
-        st = store_load(job->run_path, &subject->run, err);
-    subject->times = mem_array(subject->layers.n, sizeof *subject->times);
-    if (!st && !subject->times)
-        st = error_nomem(err, subject->layers.n, "the times of layers");
-    for (size_t i = 0; !st && i < subject->layers.n; i++)
-        st = time_layer(subject, i, err);
-    unlink(str_text(&path));
-    rmdir(folder);
-    detect_report_release(&report);
-    str_release(&path);
-    return st;
+    st = measured_run(job, &subject->run, err);
+    return st ? st
+              : layer_times_read(subject->run, subject->graph, &subject->layers,
+                                 &subject->times, err);
 }
 
 /* ---- the command ------------------------------------------------------------

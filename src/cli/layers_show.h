@@ -5,13 +5,7 @@
 #define CLI_LAYERS_SHOW_H
 
 #include "base/term.h"
-#include "graph/layers.h"
-
-/* What a run measured of one layer. */
-struct layer_time {
-    double ns;           /* of an iteration, mean; NaN: nothing */
-    const char *done_by; /* the layer that it was fused into; NULL: none */
-};
+#include "metrics/layer_times.h"
 
 struct layers_view {
     const struct graph *graph;

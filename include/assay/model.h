@@ -1,0 +1,92 @@
+/* assay/model.h - models: built-in ones and ONNX files, loaded and run.
+ *
+ *     struct assay_model *model;
+ *     struct assay_error error = {0};
+ *
+ *     if (assay_model_load("resnet18", NULL, &model, &error))
+ *         fprintf(stderr, "%s\n", error.text);
+ *
+ * Link with `pkg-config --libs assay-models`. A model is used by one thread at
+ * a time.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef ASSAY_MODEL_H
+#define ASSAY_MODEL_H
+
+#include <assay/metric.h>
+#include <assay/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct assay_model;
+
+/* A shape for an input of a file that leaves sizes free. */
+struct assay_input_shape {
+    const char *input; /* NULL: the only one */
+    int rank;
+    int64_t dims[ASSAY_MAX_RANK];
+};
+
+/* {0} is fine. */
+struct assay_model_options {
+    const char *variant; /* of a built-in classifier: "imagenet", "cifar10",
+                            "cifar100"; NULL: imagenet */
+    int64_t classes;     /* 0: those of the variant */
+    int64_t batch;       /* images at once; 0: 1 */
+    int width, height;   /* of images, where they are free; 0: the model's */
+    const char *weights; /* a checkpoint of a built-in model; NULL: random */
+    uint64_t seed;       /* of the random ones */
+    int has_no_weights;  /* not 0: neither load nor make any; the model cannot
+                            be run then */
+    int threads;         /* 0: one a processor */
+    const struct assay_input_shape *shapes; /* of an ONNX file */
+    size_t n_shapes;
+    /* A line for each op that is missing, or tensor that does not fit; NULL:
+     * only the first is named, in the error. */
+    void (*tell)(void *context, const char *line);
+    void *tell_context;
+};
+
+/* name: of a built-in model, or the path of an ONNX file. Weights are loaded
+ * when something needs them. The caller frees *out. */
+ASSAY_API enum assay_status
+assay_model_load(const char *name, const struct assay_model_options *options,
+                 struct assay_model **out, struct assay_error *error);
+ASSAY_API void assay_model_free(struct assay_model *model); /* accepts NULL */
+
+/* "resnet18", "ResNet"; what computes: "oneDNN 2.6.3". */
+ASSAY_API const char *assay_model_name(const struct assay_model *model);
+ASSAY_API const char *assay_model_class(const struct assay_model *model);
+ASSAY_API const char *assay_model_backend(const struct assay_model *model);
+
+/* All of these are the model's, until it is freed. */
+ASSAY_API const struct assay_totals *
+assay_model_totals(const struct assay_model *model);
+ASSAY_API const struct assay_layer *
+assay_model_layers(const struct assay_model *model, size_t *n);
+ASSAY_API const struct assay_parameter *
+assay_model_parameters(const struct assay_model *model, size_t *n);
+/* Loads or makes the weights where that was not done yet; the parameters have
+ * data then. */
+ASSAY_API enum assay_status assay_model_fill(struct assay_model *model,
+                                             struct assay_error *error);
+
+/* What the model reads: type and shape, no data. */
+ASSAY_API size_t assay_model_input_count(const struct assay_model *model);
+ASSAY_API const struct assay_tensor *
+assay_model_input(const struct assay_model *model, size_t i, const char **name);
+
+/* One forward pass. inputs: as many as the model has, of its types and shapes.
+ * *outputs is good until the next run. */
+ASSAY_API enum assay_status assay_model_run(struct assay_model *model,
+                                            const struct assay_tensor *inputs,
+                                            const struct assay_tensor **outputs,
+                                            size_t *n_outputs,
+                                            struct assay_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
