@@ -221,26 +221,6 @@ static void write_counter(struct json_writer *json,
     json_object_end(json);
 }
 
-static void write_series(struct json_writer *json, const struct series *series)
-{
-    json_object_begin(json);
-    json_member_string(json, "name", series->name);
-    json_member_string(json, "unit", series->unit);
-    report_column(json, "labels");
-    for (size_t i = 0; i < series->n_labels; i++)
-        json_write_string(json, series->labels[i]);
-    json_array_end(json);
-    report_column(json, "iteration");
-    for (size_t i = 0; i < series->n_points; i++)
-        json_write_uint(json, series->points[i].iteration);
-    json_array_end(json);
-    report_column(json, "value");
-    for (size_t i = 0; i < series->n_points; i++)
-        report_number(json, series->points[i].value);
-    json_array_end(json);
-    json_object_end(json);
-}
-
 enum assay_status report_write_run(struct json_writer *json,
                                    const struct report_rows *rows,
                                    const char *source, struct error *err)
@@ -259,10 +239,7 @@ enum assay_status report_write_run(struct json_writer *json,
     for (uint32_t i = 0; i < run_counters(run); i++)
         write_counter(json, run_counter(run, i));
     json_array_end(json);
-    report_column(json, "series");
-    for (uint32_t i = 0; i < run_series_count(run); i++)
-        write_series(json, run_series(run, i));
-    json_array_end(json);
+    json_series(json, run);
     st = report_write_slices(json, rows, err);
     json_object_end(json);
     return st;

@@ -210,6 +210,20 @@ class Tree(Report):
         iteration = 10 + 0.002 * 1450 / 3
         self.assertAlmostEqual(conv / whole, 4 / iteration, delta=0.01)
 
+    def test_a_deep_tree_can_be_walked_down(self):
+        self.show("deep")
+        self.find(".icicle .cell").click()
+        for _ in range(60):
+            self.press(Keys.ARROW_DOWN)
+        self.press(Keys.ENTER)
+        self.assertEqual(self.find(".details h2").text,
+                         self.find(".trail span:last-child").text)
+        deep = self.run_script("return state.selected.depth")
+        self.assertGreater(deep, 40)
+        self.assertLessEqual(len(self.find_all(".trail span")), 9)
+        self.press(Keys.ESCAPE)
+        self.assertEqual(self.run_script("return state.selected.depth"), deep)
+
     def test_search_dims_the_rest_and_goes_to_matches(self):
         self.show("full")
         self.press("/")
@@ -344,7 +358,7 @@ class Charts(Report):
         self.hover(points[0])
         for part in ("dog.jpg", "10.8", "400"):
             self.assertIn(part, self.tooltip())
-        rows = self.find("#view-latency .block .block table").text.split("\n")
+        rows = self.find("#view-latency table").text.split("\n")
         self.assertTrue(rows[1].startswith("street.jpg 12.000 10 1000 11"),
                         rows[1])
         self.keep("latency")
@@ -374,7 +388,7 @@ class Two(Report):
 
 class Any(Report):
     def test_every_view_opens_on_every_page(self):
-        for page in ("full", "busy", "hostile", "bare", "two"):
+        for page in ("full", "busy", "hostile", "bare", "deep", "two"):
             for tab in TABS:
                 self.show(page, tab)
                 view = self.find(f"#view-{tab}")

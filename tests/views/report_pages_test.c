@@ -70,6 +70,11 @@ TEST(a_page_of_a_run_that_knows_little_is_written)
     write_one("bare", made_pipeline());
 }
 
+TEST(a_page_of_a_deep_tree_is_written)
+{
+    write_one("deep", made_chain(300));
+}
+
 TEST(a_page_with_pictures_is_written)
 {
     static const unsigned char pixel[] = {

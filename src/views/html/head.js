@@ -129,7 +129,7 @@ function whatItIs(run) {
 
 function renderHead(report) {
   const run = report.main, facts = run.facts;
-  const title = facts["model.name"] || run.run.name;
+  const title = facts["model.name"] || (run.run.name === "run" ? run.label : run.run.name);
   const under = report.comparison
       ? ["A ", nameText(report.runs[0].label), "  \u2192  B ", nameText(report.runs[1].label)]
       : [

@@ -3,7 +3,7 @@
  * What is left of a row beside the modules in it is the time of the module
  * itself. A click zooms into a module, a click above it back out. */
 
-const LEVELS_SHOWN = 48;
+const LEVELS_SHOWN = 48, LEVELS_ABOVE = 4;
 
 function icicleView(report) {
   const frame = make("div", {
@@ -18,6 +18,10 @@ function icicleView(report) {
 
   const element = make("section", {},
       make("div", {class: "tree"}, make("div", {}, trail, frame, legend), detailsPanel(report)),
+      report.main.threads_add_up
+          ? make("p", {class: "note"},
+                "Threads ran side by side: the times of modules add up to more than the whole.")
+          : null,
       make("p", {class: "note keys"}, make("kbd", {}, "\u2190 \u2191 \u2192 \u2193"), " move, ",
           make("kbd", {}, "Enter"), " zoom in, ", make("kbd", {}, "Esc"), " zoom out, ",
           make("kbd", {}, "/"), " search, then ", make("kbd", {}, "Enter"), " for the next one"));
@@ -55,7 +59,7 @@ function icicleView(report) {
   function place(pixels) {
     const placed = [];
     const above = [];
-    for (let at = zoomed.parent; at; at = at.parent)
+    for (let at = zoomed.parent; at && above.length < LEVELS_ABOVE; at = at.parent)
       above.unshift(at);
     above.forEach((node, i) => placed.push({node, left: 0, width: 1, row: i, isAbove: true}));
     const stack = [{node: zoomed, left: 0, width: 1, row: above.length}];
@@ -116,19 +120,25 @@ function icicleView(report) {
     for (const item of placed)
       fillCell(cells.get(item.node), item, pixels);
     frame.style.setProperty("--row", rowPixels + "px");
-    frame.style.height = `${rowPixels * (Math.max(...placed.map(item => item.row)) + 1) + 2}px`;
+    frame.style.height =
+        `${rowPixels * (placed.reduce((most, item) => Math.max(most, item.row), 0) + 1) + 2}px`;
     renderTrail();
     renderLegend(placed);
   }
 
+  /* The way to the zoomed module; of a long one, its ends. */
   function renderTrail() {
     const path = zoomed.parent ? [report.root, ...pathOf(zoomed)] : [];
+    const shown = path.length > 9 ? [...path.slice(0, 4), null, ...path.slice(-4)] : path;
     trail.hidden = path.length === 0;
-    trail.replaceChildren(...path.map((node, i) => i < path.length - 1
-            ? make("span", {},
-                  make("button", {class: "link", type: "button", onclick: () => zoomTo(node)},
-                      nameText(node.name, 40)))
-            : make("span", {"aria-current": "true"}, nameText(node.name, 40))));
+    trail.replaceChildren(...shown.map(node => make("span", {}, step(node))));
+  }
+
+  function step(node) {
+    if (node === null || node === zoomed)
+      return node ? nameText(node.name, 40) : "\u2026";
+    return make("button", {class: "link", type: "button", onclick: () => zoomTo(node)},
+        nameText(node.name, 40));
   }
 
   /* What the colours mean, with the time that leaves of the kind take. */

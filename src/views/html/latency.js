@@ -89,23 +89,35 @@ function drawHistogram(report, place) {
 
 /* The value of a series in each iteration, by iteration. */
 function seriesValues(series) {
-  return new Map(series.iteration.map((iteration, i) => [iteration, series.value[i]]));
+  return new Map(series.iterations.map((iteration, i) => [iteration, series.values[i]]));
+}
+
+/* Those that stand apart, with what was different in them. */
+function slowIterations(run) {
+  return (run.steady && run.steady.slow_iterations) || [];
+}
+
+function seriesLabel(name) {
+  return name.replace(/^[a-z]+\./, "").replaceAll("_", " ");
 }
 
 /* What else is known of an iteration. */
 function iterationLines(run, index, ms) {
   const rows = [["time", timeText(ms)]];
   for (const series of run.series.values()) {
-    const at = series.iteration.indexOf(index);
+    const at = series.iterations.indexOf(index);
     if (at < 0)
       continue;
-    const value = series.value[at];
+    const value = series.values[at];
     rows.push([
-      series.name.replace(/^[a-z]+\./, "").replaceAll("_", " "),
-      series.labels.length ? nameText(series.labels[value] || UNKNOWN, 40)
-                           : plainNumber(value) + (series.unit ? "\u00a0" + series.unit : "")
+      seriesLabel(series.name),
+      typeof value === "string" ? nameText(value, 40)
+                                : plainNumber(value) + (series.unit ? "\u00a0" + series.unit : "")
     ]);
   }
+  const slow = slowIterations(run).find(item => item.iteration === index);
+  if (slow)
+    rows.push(["slow", slow.cause || "for no known cause"]);
   return [tooltipHead(`iteration ${index + 1}`), pairs(rows)];
 }
 
@@ -125,7 +137,8 @@ function drawInOrder(report, place) {
   const points = report.runs.flatMap((run, side) => run.iterations.index.map((index, i) => {
     const ms = run.iterations.ms[i];
     const point = draw("circle", {
-      class: `point ${sideFill(report, side)}`,
+      class: `point ${sideFill(report, side)}` +
+          (slowIterations(run).some(item => item.iteration === index) ? " slow" : ""),
       cx: chart.x(index + 1),
       cy: chart.y(ms),
       r: all.length > 300 ? 2.5 : 4,

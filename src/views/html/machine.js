@@ -18,18 +18,26 @@ function factGroups(report) {
   return Array.from(groups).sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
 }
 
+/* Endings of keys that say a unit. */
+const FACT_UNITS = [
+  [/_gflops$/, value => `${threeDigits(value)} GFLOP/s`],
+  [/_gbs$/, value => `${threeDigits(value)} GB/s`],
+  [/_us$/, value => timeText(value / 1000)],
+  [/_bytes$/, value => bytesText(value)],
+];
+
 function factText(key, value) {
   if (value === undefined)
     return UNKNOWN;
-  return /_bytes$/.test(key) && /^\d+$/.test(value) ? bytesText(Number(value))
-                                                    : nameText(value, 400);
+  const unit = FACT_UNITS.find(([ending]) => ending.test(key));
+  return unit && value.trim() !== "" && Number.isFinite(Number(value)) ? unit[1](Number(value))
+                                                                       : nameText(value, 400);
 }
 
-/* "parameter_bytes" of the group "model": "parameter bytes". */
+/* "peak_gflops" of the group "machine": "peak". */
 function factLabel(group, key) {
-  return (key.startsWith(group + ".") ? key.slice(group.length + 1) : key)
-      .replace(/_bytes$/, "")
-      .replaceAll("_", " ");
+  const name = key.startsWith(group + ".") ? key.slice(group.length + 1) : key;
+  return name.replace(/_(gflops|gbs|us)$/, "").replaceAll("_", " ");
 }
 
 function factTable(report, group, keys) {

@@ -1,28 +1,33 @@
 /* html/palette.js - a colour for what a module does.
  *
- * By its class, or by its name where it has none: the first line that fits. */
+ * By its class, or by its name where the class says nothing ("Kernel"): the
+ * first line that fits. */
 
 const KINDS = [
   {
     key: "picture",
     label: "pictures in and out",
-    fits: /decode|encode|jpeg|preprocess|postprocess|transform|to_tensor|resize|paste|draw/i
+    fits: /decode|encode|jpeg|preprocess|postprocess|transform|to_tensor|paste|draw/i
   },
   {
     key: "detection",
     label: "boxes and masks",
     fits: /roi|nms|anchor|proposal|detect|rpn_?(decode|top)|top_?k|box|mask|filter/i
   },
-  {key: "convolution", label: "convolution", fits: /conv/i},
+  {key: "convolution", label: "convolution", fits: /conv|winograd/i},
   {key: "attention", label: "attention", fits: /attention|softmax|bmm/i},
-  {key: "linear", label: "matrix product", fits: /linear|gemm|matmul|addmm|dense|^fc\d*$/i},
-  {key: "norm", label: "normalisation", fits: /norm|^bn\d*$/i},
+  {key: "linear", label: "matrix product", fits: /linear|gemm|matmul|::(add)?mm$|dense|^fc\d*$/i},
+  {key: "norm", label: "normalisation", fits: /norm|^bn\d*$|(^|[^a-z])bn_/i},
   {
     key: "activation",
     label: "activation and addition",
-    fits: /relu|gelu|silu|swish|sigmoid|tanh|activation|^add_?$|^mul_?$/i
+    fits: /relu|gelu|silu|swish|sigmoid|tanh|activation|elementwise|(^|::)(add|mul)_?$/i
   },
-  {key: "pooling", label: "pooling and resampling", fits: /pool|upsample|interpolate|nearest/i},
+  {
+    key: "pooling",
+    label: "pooling and resampling",
+    fits: /pool|upsample|interpolate|resize(?!_$)/i
+  },
   {
     key: "copy",
     label: "copying",
@@ -38,11 +43,14 @@ const GROUP = {
   label: "modules around others"
 };
 
+function kindOfText(text) {
+  return text ? KINDS.find(kind => kind.fits.test(text)) : undefined;
+}
+
 function kindOf(node) {
   if (node.children.length > 0)
     return GROUP;
-  const text = node.class || node.name;
-  return KINDS.find(kind => kind.fits.test(text)) || OTHER;
+  return kindOfText(node.class) || kindOfText(node.name) || OTHER;
 }
 
 /* Of a comparison: how much slower or faster, where that is more than noise. */

@@ -2,18 +2,18 @@
 
 const PHOTO_SERIES = "input.photo";
 
-/* The numbers of each iteration that time can be held against. */
+/* The numbers of each iteration that time can be held against: those that
+ * differ first. */
 function contentSeries(report) {
-  const names = new Set(report.runs.flatMap(
-      run => Array.from(run.series.values())
-                 .filter(series => series.labels.length === 0 && series.value.length > 0)
-                 .map(series => series.name)));
+  const names =
+      new Set(report.runs.flatMap(run => Array.from(run.series.values())
+                                             .filter(series => typeof series.values[0] === "number")
+                                             .map(series => series.name)));
   const order = name => ["content.detections", "content.proposals"].indexOf(name);
-  return Array.from(names).sort((a, b) => order(b) - order(a) || a.localeCompare(b));
-}
-
-function seriesLabel(name) {
-  return name.replace(/^content\./, "").replace(/^steady\./, "").replaceAll("_", " ");
+  const differs = name => report.runs.some(
+      run => run.series.has(name) && new Set(run.series.get(name).values).size > 1);
+  return Array.from(names).sort(
+      (a, b) => differs(b) - differs(a) || order(b) - order(a) || a.localeCompare(b));
 }
 
 function photoOf(run) {
@@ -21,33 +21,49 @@ function photoOf(run) {
   if (!series)
     return () => null;
   const values = seriesValues(series);
-  return iteration => series.labels[values.get(iteration)] ?? null;
+  return iteration => values.get(iteration) ?? null;
 }
 
-/* A row a photograph: the median of its iterations, what was in it. */
-function photoRows(run, names) {
-  const photo = photoOf(run), rows = new Map();
-  const columns =
-      names.map(name => run.series.has(name) ? seriesValues(run.series.get(name)) : new Map());
-  run.iterations.index.forEach((index, i) => {
-    const name = photo(index);
-    if (name === null)
-      return;
-    const row = rows.get(name) || {name, times: [], values: names.map(() => [])};
-    row.times.push(run.iterations.ms[i]);
-    columns.forEach((values, k) => {
-      if (values.has(index))
-        row.values[k].push(values.get(index));
-    });
-    rows.set(name, row);
+/* "time = 812 ms + 0.12 ms x proposals (R2 0.93)" */
+function fitWords(fit) {
+  const terms = Object.entries(fit.terms_ms).filter(([, ms]) => isKnown(ms));
+  return `Fitted over ${counted(fit.photos, "photograph")}: time = ${timeText(fit.base_ms)}` +
+      terms.map(([name, ms]) => ` + ${timeText(ms)} \u00d7 ${name}`).join("") +
+      ` (R\u00b2 ${threeDigits(fit.r2)}). `;
+}
+
+/* What the run says of its photographs as a set. */
+function contentWords(content) {
+  return make("p", {class: "note"}, content.fit ? fitWords(content.fit) : null, "The slowest is ",
+      nameText(content.slowest_photo, 60), ` (${timeText(content.slowest_ms)}`,
+      content.slowest_reason ? [": ", nameText(content.slowest_reason, 200)] : null, ")",
+      isKnown(content.p99_ms) ? `; p99 projected for such a set ${timeText(content.p99_ms)}.`
+                              : ".");
+}
+
+/* A row a photograph, with what is known of any of them. */
+function photoTable(content) {
+  const terms = Object.keys(content.photos[0])
+                    .filter(key => !["photo", "runs", "median_ms"].includes(key) &&
+                            content.photos.some(row => isKnown(row[key])));
+  const grid = newGrid({
+    label: "Photographs",
+    sort: 1,
+    columns: [
+      {label: "photograph", value: row => row.photo, cell: row => nameText(row.photo, 60)},
+      number("median ms", row => row.median_ms),
+      number("runs", row => row.runs),
+      ...terms.map(key => number(key, row => row[key])),
+    ]
   });
-  return Array.from(rows.values());
+  grid.setRows(content.photos);
+  return grid.element;
 }
 
 function photographsBlock(report) {
   const names = contentSeries(report);
-  const run = report.main;
-  const place = make("div", {class: "block"}), table = make("div", {class: "block"});
+  const content = report.main.content;
+  const place = make("div", {class: "block"});
   const axis = make("select", {onchange: render},
       names.map(name => make("option", {value: name}, seriesLabel(name))));
   const element = make("div", {class: "block"}, make("h2", {}, "By photograph"));
@@ -60,8 +76,8 @@ function photographsBlock(report) {
             " on photographs do."));
     return {element, render() {}};
   }
-  element.append(
-      make("div", {class: "controls"}, make("label", {}, "Time against", axis)), place, table);
+  element.append(make("div", {class: "controls"}, make("label", {}, "Time against", axis)), place,
+      ...(content ? [contentWords(content), photoTable(content)] : []));
 
   function pointsOf(side) {
     const values = report.runs[side].series.get(axis.value);
@@ -125,26 +141,6 @@ function photographsBlock(report) {
     rove(circles);
     chart.svg.append(...circles);
     place.replaceChildren(chart.svg);
-    renderTable();
-  }
-
-  function renderTable() {
-    const shown = names.filter(name => !name.startsWith("steady."));
-    const rows = photoRows(run, shown);
-    if (rows.length === 0)
-      return;
-    const grid = newGrid({
-      label: "Photographs",
-      sort: 1,
-      columns: [
-        {label: "photograph", value: row => row.name, cell: row => nameText(row.name, 60)},
-        number("median ms", row => median(row.times)),
-        number("runs", row => row.times.length),
-        ...shown.map((name, k) => number(seriesLabel(name), row => median(row.values[k]))),
-      ]
-    });
-    grid.setRows(rows);
-    table.replaceChildren(grid.element);
   }
 
   return {element, render};

@@ -34,7 +34,10 @@ function timelineView(report) {
           " up and down the tree; double click zooms to a slice"));
 
   function chooser(run, i) {
-    return make("label", {}, report.comparison ? letterOf(run.side) : "Iteration",
+    return make("label", {},
+        report.comparison       ? letterOf(run.side)
+            : run.hasIterations ? "Iteration"
+                                : "Show",
         make("select", {
           onchange: event => {
             chosen[i] = Number(event.target.value);
