@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 enum {
-    LEAST_NAME = 12, /* columns a name keeps however deep it is */
+    LEAST_NAME = 8, /* columns a name keeps however deep it is */
     TIME_COLUMNS = 10,
     SHARE_COLUMNS = 7,
     CALLS_COLUMNS = 8,
