@@ -237,16 +237,17 @@ static enum assay_status profile(const struct run_settings *settings,
     return st;
 }
 
-/* A machine is measured when it is first needed, but no one who wants a quick
- * look at a few iterations waits for it. */
+/* A machine is measured when it is first needed, but no one who asked for a few
+ * iterations only waits for it. */
 static struct machine_options look_for(const struct detect_options *job,
                                        struct str *path)
 {
     static const uint64_t quick = 5; /* fewer iterations than this */
     static const double seconds = 1.2;
-    uint64_t n = job->n_images / (uint64_t)job->build.n_images;
+    bool is_quick = !(job->precision_goal > 0) &&
+                    job->n_images / (uint64_t)job->build.n_images < quick;
     struct machine_options wanted = look_options(
-        job->n_threads, n < quick ? MACHINE_CACHED : MACHINE_NEEDED, path);
+        job->n_threads, is_quick ? MACHINE_CACHED : MACHINE_NEEDED, path);
 
     wanted.seconds = seconds;
     return wanted;
