@@ -1,14 +1,15 @@
 /* bench/recording_bench.c - what recording adds to a model.
  *
  * recording_bench [SECONDS]: for so long (40) Faster R-CNN runs on a small
- * photograph in pairs, once recorded, down to its ops, once passed over by the
- * same recording, the order changing from pair to pair. What drifts, and what
- * else the machine does, falls on both of a pair alike; the median of the
- * pairs' ratios is told with its interval. */
+ * photograph in rounds of three: recorded, down to its ops and bytes; observed
+ * too, with the figures of its content and of the machine; and passed over by
+ * the same recording. The order changes from round to round. What drifts, and
+ * what else the machine does, falls on all of a round alike; the medians of the
+ * ratios are told with their intervals. */
 #include "bench.h"
 
 #include "base/clock.h"
-#include "detect/frame.h"
+#include "detect/observer.h"
 #include "record/record.h"
 #include "run/run.h"
 
@@ -17,11 +18,17 @@
 #include <unistd.h>
 
 /* One thread: what waits for another is not what recording costs. */
-enum { n_threads = 1, side = 64, least_pairs = 20, most_pairs = 2000 };
+enum { n_threads = 1, side = 64, least_rounds = 20, most_rounds = 2000 };
+
+enum way { BARE, RECORDED, OBSERVED, N_WAYS };
 
 struct detector {
     struct session session;
     struct frame frame;
+    struct intake intake;
+    struct intake_size size;
+    struct observer observer;
+    uint32_t n_observed;
 };
 
 static enum assay_status open_detector(struct detector *detector,
@@ -38,7 +45,12 @@ static enum assay_status open_detector(struct detector *detector,
     options.build.min_size = side;
     frame->paths[0] = BENCH_SOURCE_DIR "/assets/coffee.jpg";
     frame->n = 1;
-    st = session_open(&options, &detector->session, err);
+    detector->size = (struct intake_size){side, side};
+    detector->intake = (struct intake){
+        .paths = frame->paths, .sizes = &detector->size, .n = 1};
+    st = observer_open(&detector->observer, &detector->intake, err);
+    if (!st)
+        st = session_open(&options, &detector->session, err);
     if (!st)
         st = frame_decode(frame, err);
     if (!st)
@@ -52,30 +64,36 @@ static void close_detector(struct detector *detector)
 {
     frame_release(&detector->frame);
     session_close(&detector->session);
+    observer_close(&detector->observer);
 }
 
 /* One iteration; switching is no part of its time. */
-static enum assay_status time_model(struct detector *detector, bool is_recorded,
+static enum assay_status time_model(struct detector *detector, enum way way,
                                     double *seconds, struct error *err)
 {
     enum assay_status st;
     int64_t since;
 
-    if (is_recorded)
-        record_resume();
-    else
+    if (way == BARE)
         record_pause();
+    else
+        record_resume();
     since = clock_monotonic_ns();
+    if (way == OBSERVED)
+        observer_begin(&detector->observer);
     assay_iteration_begin();
     st = frame_model(&detector->frame, &detector->session, false, err);
     assay_iteration_end();
+    if (!st && way == OBSERVED)
+        st = observer_end(&detector->observer, detector->n_observed++, 0, 1,
+                          &detector->session, err);
     *seconds = (double)(clock_monotonic_ns() - since) / 1e9;
     return st;
 }
 
-/* Ratios of recorded to bare, and the bare times. */
+/* The bare times, and the ratios of the others to them. */
 struct measured {
-    double ratios[most_pairs], bare[most_pairs];
+    double values[N_WAYS][most_rounds];
     size_t n;
 };
 
@@ -85,16 +103,19 @@ static enum assay_status measure(struct detector *detector, double limit,
     int64_t until = clock_monotonic_ns() + (int64_t)(limit * 1e9);
     enum assay_status st = ASSAY_OK;
 
-    while (!st && measured->n < most_pairs &&
-           (measured->n < least_pairs || clock_monotonic_ns() < until)) {
-        bool is_first = measured->n % 2;
-        double seconds[2] = {1, 1}; /* bare, recorded */
+    while (!st && measured->n < most_rounds &&
+           (measured->n < least_rounds || clock_monotonic_ns() < until)) {
+        double seconds[N_WAYS] = {1, 1, 1};
 
-        st = time_model(detector, is_first, &seconds[is_first], err);
-        if (!st)
-            st = time_model(detector, !is_first, &seconds[!is_first], err);
-        measured->bare[measured->n] = seconds[0];
-        measured->ratios[measured->n++] = seconds[1] / seconds[0];
+        for (size_t i = 0; !st && i < N_WAYS; i++) {
+            enum way way = (enum way)((measured->n + i) % N_WAYS);
+
+            st = time_model(detector, way, &seconds[way], err);
+        }
+        measured->values[BARE][measured->n] = seconds[BARE];
+        for (int way = RECORDED; way < N_WAYS; way++)
+            measured->values[way][measured->n] = seconds[way] / seconds[BARE];
+        measured->n++;
     }
     return st;
 }
@@ -111,20 +132,30 @@ static double percent_above(double ratio)
     return 100 * (ratio - 1);
 }
 
-static void print(struct measured *measured)
+static void print_cost(struct measured *measured, enum way way,
+                       const char *what, double limit)
 {
-    size_t n = measured->n, middle = n / 2;
-    double low, high;
+    double *ratios = measured->values[way], low, high;
+    size_t n = measured->n;
 
-    qsort(measured->ratios, n, sizeof *measured->ratios, compare_numbers);
-    qsort(measured->bare, n, sizeof *measured->bare, compare_numbers);
-    stats_median_interval(measured->ratios, n, 0.95, &low, &high);
-    bench_note("a model without recording", 1e3 * measured->bare[middle], "ms");
-    bench_note("pairs with and without recording", (double)n, "");
-    bench_at_most("what recording adds to a model",
-                  percent_above(measured->ratios[middle]), 1, "%");
+    qsort(ratios, n, sizeof *ratios, compare_numbers);
+    stats_median_interval(ratios, n, 0.95, &low, &high);
+    bench_at_most(what, percent_above(ratios[n / 2]), limit, "%");
     bench_note("  from, with 95 % confidence", percent_above(low), "%");
     bench_note("  to", percent_above(high), "%");
+}
+
+static void print(struct measured *measured)
+{
+    double *bare = measured->values[BARE];
+    size_t n = measured->n;
+
+    qsort(bare, n, sizeof *bare, compare_numbers);
+    bench_note("a model without recording", 1e3 * bare[n / 2], "ms");
+    bench_note("rounds with and without recording", (double)n, "");
+    print_cost(measured, RECORDED, "what recording adds to a model", 1);
+    print_cost(measured, OBSERVED, "  with figures of content and machine",
+               1.5);
 }
 
 int main(int argc, char **argv)

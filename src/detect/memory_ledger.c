@@ -62,34 +62,51 @@ static size_t owned_bytes(struct pool *pool)
 
 /* ---- outside of it ----------------------------------------------------- */
 
-/* Each as far as it goes: they were looked at at different moments, and what
- * is left in the end has no better name. */
-static enum assay_status add_outside(struct run *run, size_t left,
-                                     const struct memory_account *account,
-                                     const struct pool_usage *usage,
-                                     struct error *err)
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* left: what the process held beside the pool's peak and the named parts. The
+ * pool's idle buffers are the first of it, and what is left in the end has no
+ * better name. */
+static enum assay_status add_rest(struct run *run, size_t left,
+                                  const struct pool_usage *usage,
+                                  struct error *err)
+{
+    size_t idle = smaller(usage->held_peak_bytes - usage->peak_bytes, left);
+    enum assay_status st =
+        add(run, LEDGER_OUTSIDE, RUN_NONE, idle,
+            "buffers of the pool that wait to be used again", err);
+
+    return st ? st
+              : add(run, LEDGER_OUTSIDE, RUN_NONE, left - idle,
+                    "heaps of libraries, kernels made at run time, stacks",
+                    err);
+}
+
+static enum assay_status add_named(struct run *run,
+                                   const struct memory_account *account,
+                                   size_t *sum, struct error *err)
 {
     const struct process_memory *process = &account->process;
     const struct {
         size_t bytes;
         const char *what;
     } parts[] = {
-        {usage->held_peak_bytes - usage->peak_bytes,
-         "buffers of the pool that wait to be used again"},
         {process->mapped_bytes, "weights mapped from their file"},
         {process->code_bytes, "the program and its libraries"},
         {account->picture_bytes, "decoded photographs"},
         {process->tables_bytes, "the graph, the recording, tables"},
         {process->sqlite_bytes, "SQLite, for the run file"},
-        {SIZE_MAX, "heaps of libraries, kernels made at run time, stacks"},
     };
     enum assay_status st = ASSAY_OK;
 
+    *sum = 0;
     for (size_t i = 0; !st && i < sizeof parts / sizeof parts[0]; i++) {
-        size_t bytes = parts[i].bytes < left ? parts[i].bytes : left;
-
-        st = add(run, LEDGER_OUTSIDE, RUN_NONE, bytes, parts[i].what, err);
-        left -= bytes;
+        st = add(run, LEDGER_OUTSIDE, RUN_NONE, parts[i].bytes, parts[i].what,
+                 err);
+        *sum += parts[i].bytes;
     }
     return st;
 }
@@ -99,17 +116,21 @@ static enum assay_status add_process(struct run *run,
                                      const struct pool_usage *usage,
                                      struct error *err)
 {
-    size_t mark = account->process.peak_bytes;
+    size_t mark = account->process.peak_bytes, known;
     enum assay_status st;
 
     if (!mark)
         return ASSAY_OK;
     st = run_fact_printf(run, err, "memory.process_peak_bytes", "%zu", mark);
-    if (!st && mark < usage->peak_bytes)
-        return run_fact_printf(run, err, "memory.untouched_bytes", "%zu",
-                               usage->peak_bytes - mark);
-    return st ? st
-              : add_outside(run, mark - usage->peak_bytes, account, usage, err);
+    if (!st)
+        st = add_named(run, account, &known, err);
+    if (st)
+        return st;
+    known += usage->peak_bytes;
+    if (known <= mark)
+        return add_rest(run, mark - known, usage, err);
+    return run_fact_printf(run, err, "memory.untouched_bytes", "%zu",
+                           known - mark);
 }
 
 enum assay_status memory_ledger(struct run *run,

@@ -19,9 +19,9 @@ struct memory_account {
 
 /* Adds the rows. Those of the pool come to its peak, which becomes the run's;
  * together with those outside of it they come to the high-water mark of the
- * process, the fact memory.process_peak_bytes. Memory that was taken and never
- * touched is not in that mark: where it is the larger part,
- * memory.untouched_bytes tells by how much, and there are no rows outside. */
+ * process, the fact memory.process_peak_bytes. Memory that was taken from the
+ * system and never touched is not in that mark: where it shows, all rows come
+ * to more, by the fact memory.untouched_bytes. */
 enum assay_status memory_ledger(struct run *run,
                                 const struct memory_account *account,
                                 struct error *err);

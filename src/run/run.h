@@ -479,7 +479,8 @@ const struct run_memory *run_memory_of(const struct run *run);
 
 /* Who owned the bytes at the peak. The first group adds up to
  * run_memory.peak_bytes; with the second, to the process's own high-water
- * mark, the fact "memory.process_peak_bytes". */
+ * mark, the fact "memory.process_peak_bytes", or to more by what was taken and
+ * never touched, the fact "memory.untouched_bytes". */
 #define RUN_LEDGER_KINDS(X)                                                    \
     X(LEDGER_WEIGHTS, "weights")                                               \
     X(LEDGER_ACTIVATIONS, "activations")                                       \

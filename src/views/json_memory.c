@@ -55,6 +55,8 @@ enum assay_status json_memory(struct json_writer *json, const struct run *run,
     }
     json_member_double(json, "process_peak_bytes",
                        run_fact_number(run, "memory.process_peak_bytes"));
+    json_member_double(json, "untouched_bytes",
+                       run_fact_number(run, "memory.untouched_bytes"));
     if (!st)
         st = write_ledger(json, run);
     json_object_end(json);

@@ -120,6 +120,7 @@ static enum assay_status put_ledger(const struct ledger_table *table,
                                     struct error *err)
 {
     const struct run *run = table->summary->run;
+    double untouched = run_fact_number(run, "memory.untouched_bytes");
     size_t n = run_ledger_count(run);
     const struct ledger_row **rows = mem_array(n, sizeof *rows);
     enum assay_status st = rows ? ASSAY_OK : ASSAY_NOMEM;
@@ -131,6 +132,8 @@ static enum assay_status put_ledger(const struct ledger_table *table,
                    (double)run_memory_of(run)->peak_bytes);
         st = put_kind(table, LEDGER_OUTSIDE, rows);
     }
+    if (!st && untouched > 0)
+        put_row(table, "taken from the system and never touched", -untouched);
     if (!st && run_ledger_sum(run, LEDGER_OUTSIDE))
         put_strong(table, "= the high-water mark of the process", table->whole);
     mem_free(rows);
@@ -151,19 +154,14 @@ static void put_head(const struct ledger_table *table)
     sink_puts(sink, "\n");
 }
 
-/* What is not in the table, and why. */
-static void put_notes(const struct summary *summary)
+/* What the process held; more than that where some was never touched. */
+static double whole_bytes(const struct run *run)
 {
-    double untouched = run_fact_number(summary->run, "memory.untouched_bytes");
-    struct line line =
-        line_begin(summary->sink, &summary->options->term, "note");
-    char bytes[UNITS_MAX];
+    double untouched = run_fact_number(run, "memory.untouched_bytes");
 
-    if (!isnan(untouched))
-        line_printf(&line,
-                    "%s of the pool were never touched: the process held less",
-                    units_bytes(bytes, untouched));
-    line_end(&line);
+    return (double)(run_memory_of(run)->peak_bytes +
+                    run_ledger_sum(run, LEDGER_OUTSIDE)) -
+           (isnan(untouched) ? 0 : untouched);
 }
 
 enum assay_status view_memory(const struct run *run,
@@ -186,11 +184,9 @@ enum assay_status view_memory(const struct run *run,
                         "version have them\n");
     else if (!st) {
         table.name = width > 90 ? 70 : width > 50 ? width - 20 : 30;
-        table.whole = (double)(run_memory_of(run)->peak_bytes +
-                               run_ledger_sum(run, LEDGER_OUTSIDE));
+        table.whole = whole_bytes(run);
         put_head(&table);
         st = put_ledger(&table, err);
-        put_notes(&summary);
     }
     return st ? st : sink_status(sink, err);
 }

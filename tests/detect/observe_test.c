@@ -55,13 +55,15 @@ static struct run *record(struct detect_options *options)
 static void check_ledger(const struct run *run)
 {
     int64_t in_pool = 0, outside = run_ledger_sum(run, LEDGER_OUTSIDE);
+    double untouched = run_fact_number(run, "memory.untouched_bytes");
     size_t n_modules = 0;
 
     for (int kind = 0; kind < LEDGER_OUTSIDE; kind++)
         in_pool += run_ledger_sum(run, (enum ledger_kind)kind);
     CHECK_INT(in_pool, run_memory_of(run)->peak_bytes);
-    CHECK_INT(in_pool + outside,
+    CHECK_INT(in_pool + outside - (isnan(untouched) ? 0 : (int64_t)untouched),
               (int64_t)run_fact_number(run, "memory.process_peak_bytes"));
+    CHECK(outside > 0);
     CHECK(run_ledger_sum(run, LEDGER_WEIGHTS) >=
           (int64_t)run_fact_number(run, "model.parameter_bytes"));
     CHECK(run_ledger_sum(run, LEDGER_IMAGES) > 0);

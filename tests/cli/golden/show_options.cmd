@@ -17,3 +17,4 @@ show --csv | cut -d, -f1-5
 show --md --limit 1 | cut -d'|' -f1-5
 show --json | grep '"measured"'
 show | grep '^latency'
+show --memory
