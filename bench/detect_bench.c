@@ -10,20 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void bench_ratio(const char *what, struct pairs *pairs, double bar,
-                 double scale, const char *unit)
-{
-    char text[128];
-    double ours, theirs, ratio = pairs_ratio(pairs, &ours, &theirs);
-
-    snprintf(text, sizeof text, "%s, ours", what);
-    bench_note(text, ours * scale, unit);
-    snprintf(text, sizeof text, "%s, PyTorch's", what);
-    bench_note(text, theirs * scale, unit);
-    snprintf(text, sizeof text, "%s / PyTorch's", what);
-    bench_at_most(text, ratio, bar, "x");
-}
-
 static void remove_folder(const char *folder)
 {
     static const char *const names[] = {"square.jpg",
@@ -59,7 +45,7 @@ int main(int argc, char **argv)
         perror("detect_bench: a temporary folder");
         return 1;
     }
-    st = peer_start(&peer, folder, &err);
+    st = peer_start(&peer, "detect_peer.py", folder, &err);
     if (!st) {
         st = bench_start(folder, n_rounds, &err);
         if (!st)

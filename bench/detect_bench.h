@@ -8,10 +8,6 @@
 
 enum { BENCH_THREADS = 2 };
 
-/* A row for a ratio to PyTorch, with both medians in front of it. */
-void bench_ratio(const char *what, struct pairs *pairs, double bar,
-                 double scale, const char *unit);
-
 /* Whole processes: from the prompt to the finished screen. Runs first, while
  * this process is small: a child's peak counts what its parent had. */
 enum assay_status bench_start(const char *folder, int n_rounds,

@@ -48,7 +48,7 @@ static enum assay_status open_detector(struct detector *detector,
     if (!st)
         st = frame_decode(frame, err);
     if (!st)
-        st = frame_preprocess(frame, detector->session.pool, err);
+        st = frame_preprocess(frame, &detector->session, err);
     if (!st) /* chooses kernels, touches memory */
         st = frame_model(frame, &detector->session, false, err);
     return st;
@@ -118,7 +118,7 @@ static enum assay_status record_stages(struct detector *detector,
     assay_iteration_begin();
     st = frame_decode(&frame, err);
     if (!st)
-        st = frame_preprocess(&frame, detector->session.pool, err);
+        st = frame_preprocess(&frame, &detector->session, err);
     if (!st)
         st = frame_model(&frame, &detector->session, false, err);
     if (!st)

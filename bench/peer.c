@@ -2,6 +2,7 @@
 #include "peer.h"
 
 #include "base/clock.h"
+#include "bench.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -61,18 +62,19 @@ static enum assay_status wait_until_ready(struct peer *peer, struct error *err)
         (WEXITSTATUS(status) == no_torch || WEXITSTATUS(status) == no_program))
         return error_set(err, ASSAY_NOT_FOUND,
                          "python3-torchvision is missing");
-    return error_set(err, ASSAY_BAD_INPUT, "detect_peer.py failed");
+    return error_set(err, ASSAY_BAD_INPUT, "PyTorch's side failed");
 }
 
-enum assay_status peer_start(struct peer *peer, const char *folder,
-                             struct error *err)
+enum assay_status peer_start(struct peer *peer, const char *script,
+                             const char *folder, struct error *err)
 {
-    const char *words[] = {"/usr/bin/python3",
-                           BENCH_SOURCE_DIR "/bench/detect_peer.py", folder,
+    char path[600];
+    const char *words[] = {"/usr/bin/python3", path, folder,
                            BENCH_SOURCE_DIR "/assets/coffee.jpg", NULL};
     int pipes[4];
     enum assay_status st = make_pipes(pipes, err);
 
+    snprintf(path, sizeof path, "%s/bench/%s", BENCH_SOURCE_DIR, script);
     if (!st)
         st = start(words, pipes[0], pipes[3], &peer->process, err);
     if (st)
@@ -149,4 +151,18 @@ double pairs_ratio(struct pairs *pairs, double *ours, double *theirs)
     *ours = median(pairs->ours, pairs->n);
     *theirs = median(pairs->theirs, pairs->n);
     return *ours / *theirs;
+}
+
+void bench_ratio(const char *what, struct pairs *pairs, double bar,
+                 double scale, const char *unit)
+{
+    char text[128];
+    double ours, theirs, ratio = pairs_ratio(pairs, &ours, &theirs);
+
+    snprintf(text, sizeof text, "%s, ours", what);
+    bench_note(text, ours * scale, unit);
+    snprintf(text, sizeof text, "%s, PyTorch's", what);
+    bench_note(text, theirs * scale, unit);
+    snprintf(text, sizeof text, "%s / PyTorch's", what);
+    bench_at_most(text, ratio, bar, "x");
 }

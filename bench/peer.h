@@ -15,10 +15,10 @@ struct peer {
     FILE *to, *from;
 };
 
-/* Starts bench/detect_peer.py, which writes into the folder what both sides
- * read; ASSAY_NOT_FOUND where there is no torchvision. */
-enum assay_status peer_start(struct peer *peer, const char *folder,
-                             struct error *err);
+/* Starts a script of this folder, which may write into `folder` what both
+ * sides read; ASSAY_NOT_FOUND where there is no torchvision. */
+enum assay_status peer_start(struct peer *peer, const char *script,
+                             const char *folder, struct error *err);
 void peer_stop(struct peer *peer);
 
 /* How long the job of that name took, and how many results it had. */
@@ -45,5 +45,8 @@ struct pairs {
 void pairs_add(struct pairs *pairs, double ours, double theirs);
 /* The ratio of the medians, and both of them. Orders what is there. */
 double pairs_ratio(struct pairs *pairs, double *ours, double *theirs);
+/* A row for that ratio, with both medians in front of it. */
+void bench_ratio(const char *what, struct pairs *pairs, double bar,
+                 double scale, const char *unit);
 
 #endif

@@ -54,7 +54,7 @@ static enum assay_status open_detector(struct detector *detector,
     if (!st)
         st = frame_decode(frame, err);
     if (!st)
-        st = frame_preprocess(frame, detector->session.pool, err);
+        st = frame_preprocess(frame, &detector->session, err);
     for (int i = 0; !st && i < 3; i++) /* chooses kernels, touches memory */
         st = frame_model(frame, &detector->session, false, err);
     return st;

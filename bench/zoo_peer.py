@@ -1,0 +1,41 @@
+"""PyTorch's side of the benchmarks of classifiers.
+
+    zoo_peer.py FOLDER PHOTOGRAPH
+
+Says "ready", and then runs the model that each line of its input names once on
+an image of 224x224, answering with a line: seconds, classes. Exits with 77
+where there is no torchvision.
+"""
+import sys
+import time
+
+try:
+    import torch
+    import torchvision
+except ImportError:
+    sys.exit(77)
+
+THREADS = 2
+MODELS = {}
+
+
+def model_of(name):
+    if name not in MODELS:
+        MODELS[name] = getattr(torchvision.models, name)(weights=None).eval()
+    return MODELS[name]
+
+
+def main():
+    torch.set_num_threads(THREADS)
+    torch.manual_seed(0)
+    image = torch.rand(1, 3, 224, 224)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        model = model_of(line.strip())
+        since = time.perf_counter()
+        logits = model(image)
+        print(time.perf_counter() - since, logits.shape[1], flush=True)
+
+
+with torch.no_grad():
+    main()
