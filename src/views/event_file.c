@@ -3,10 +3,10 @@
 
 #include "base/crc32c.h"
 #include "base/mem.h"
-#include "tensorboard.pb-c.h"
 
 #include <math.h>
 #include <string.h>
+#include <tensorboard.pb-c.h> /* made from tensorboard.proto */
 
 /* ---- records ------------------------------------------------------------ */
 
