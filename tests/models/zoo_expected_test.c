@@ -76,7 +76,7 @@ static void check_answer(const char *folder, const char *name)
 
 TEST(seeded_classifiers_answer_what_torchvision_s_own_tests_expect)
 {
-    static const char *const models[] = {"resnet18", "resnet50",
+    static const char *const models[] = {"googlenet", "resnet18", "resnet50",
                                          "squeezenet1_0", "squeezenet1_1"};
     const char *expect = test_shared("torchvision/expect");
     char arguments[2048];
