@@ -265,7 +265,8 @@ static void show_text(struct sheet *sheet, struct spot at,
         double width = width_of(sheet, str_text(&clean));
 
         set_ink(sheet, ink);
-        cairo_move_to(sheet->cairo, at.x - width * align / SHEET_RIGHT, at.y);
+        cairo_move_to(sheet->cairo,
+                      at.x - width * (int)align / (int)SHEET_RIGHT, at.y);
         cairo_show_text(sheet->cairo, str_text(&clean));
     }
     str_release(&clean);
