@@ -63,6 +63,9 @@ static enum assay_status record_frames(struct job *job, struct error *err)
     st = observer_open(&job->observer, &job->intake, err);
     if (!st)
         st = session_open(options, &job->session, err);
+    if (!st && job->session.inputs.kind == INPUTS_BATCH)
+        intake_set_size(&job->intake, job->session.inputs.recipe.width,
+                        job->session.inputs.recipe.height);
     if (!st)
         st = job_measure(job, err);
     if (!st)

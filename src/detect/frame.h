@@ -22,6 +22,7 @@ struct findings {
     uint64_t n_detections;                 /* at or above the score */
     int64_t detections, least, most, last; /* before any threshold */
     int64_t proposals, least_proposals, most_proposals;
+    bool has_boxes; /* detections are of any meaning */
     size_t n_drawn;
     size_t n_photos, n_listed; /* that there are; that were listed */
     struct str first_drawn;

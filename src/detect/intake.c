@@ -76,6 +76,16 @@ static enum assay_status look_at(const struct detect_options *options,
     return st;
 }
 
+void intake_set_size(struct intake *intake, int64_t width, int64_t height)
+{
+    for (size_t i = 0; i < intake->n; i++)
+        intake->sizes[i] = (struct intake_size){width, height};
+    intake->resized = (struct intake_sizes){.least_width = width,
+                                            .most_width = width,
+                                            .least_height = height,
+                                            .most_height = height};
+}
+
 enum assay_status intake_photos(const struct detect_options *options,
                                 const struct photos *photos,
                                 struct intake *intake, struct error *err)

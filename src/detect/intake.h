@@ -33,6 +33,8 @@ struct intake {
 enum assay_status intake_photos(const struct detect_options *options,
                                 const struct photos *photos,
                                 struct intake *intake, struct error *err);
+/* All photographs become of one size, which only the model knew. */
+void intake_set_size(struct intake *intake, int64_t width, int64_t height);
 void intake_release(struct intake *intake); /* accepts {0} */
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "record/record.h"
 
+#include <math.h>
+
 static enum assay_status run_stages(struct job *job, struct frame *frame,
                                     bool is_measured, struct findings *findings,
                                     struct error *err)
@@ -75,14 +77,19 @@ static enum assay_status run_recorded(struct job *job, size_t first,
                                       struct error *err)
 {
     int64_t began_ns = clock_now(&job->clock);
+    int64_t before = job->findings.detections;
+    double detections;
     enum assay_status st;
 
     observer_begin(&job->observer);
     st = run_frame(job, first, true, &job->findings, duration_ns, err);
+    detections = job->findings.has_boxes
+                     ? (double)(job->findings.detections - before)
+                     : NAN;
     if (!st)
         st = observer_end(&job->observer, (uint32_t)job->pacing.n_done, first,
-                          (size_t)job->options->build.n_images, &job->session,
-                          err);
+                          (size_t)job->options->build.n_images, detections,
+                          &job->session, err);
     *whole_ns = clock_now(&job->clock) - began_ns;
     if (!st && job->times.n)
         photo_times_add(&job->times, first, *duration_ns, job->findings.last);

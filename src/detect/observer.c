@@ -129,7 +129,7 @@ static enum assay_status put_levels(struct observer *observer,
 }
 
 static enum assay_status put_content(struct observer *observer,
-                                     uint32_t iteration,
+                                     uint32_t iteration, double detections,
                                      const struct session *session,
                                      struct error *err)
 {
@@ -146,9 +146,9 @@ static enum assay_status put_content(struct observer *observer,
     if (!st)
         st = put_levels(observer, "content.proposals", iteration,
                         session_kept(session, SESSION_PROPOSALS_OF_LEVEL), err);
-    if (!st && session->inputs.kind == INPUTS_PHOTOGRAPHS)
-        st = put(observer, "content.detections", "", iteration,
-                 sum_of(&session->outputs[SESSION_COUNTS]), err);
+    if (!st)
+        st =
+            put(observer, "content.detections", "", iteration, detections, err);
     return st;
 }
 
@@ -169,7 +169,7 @@ static enum assay_status put_steady(struct observer *observer,
 }
 
 enum assay_status observer_end(struct observer *observer, uint32_t iteration,
-                               size_t photo, size_t n_photos,
+                               size_t photo, size_t n_photos, double detections,
                                const struct session *session, struct error *err)
 {
     struct steady_sample now = steady_read(&observer->steady);
@@ -179,7 +179,7 @@ enum assay_status observer_end(struct observer *observer, uint32_t iteration,
     if (!st && observer->intake->paths[0])
         st = put_photo(observer, iteration, photo, n_photos, err);
     if (!st)
-        st = put_content(observer, iteration, session, err);
+        st = put_content(observer, iteration, detections, session, err);
     return st;
 }
 

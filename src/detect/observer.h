@@ -27,10 +27,11 @@ enum assay_status observer_open(struct observer *observer,
                                 const struct intake *intake, struct error *err);
 void observer_close(struct observer *observer); /* accepts {0} */
 
-/* Around an iteration. photo: the number of its first photograph. */
+/* Around an iteration. photo: the number of its first photograph; detections:
+ * NaN where the model finds no boxes. */
 void observer_begin(struct observer *observer);
 enum assay_status observer_end(struct observer *observer, uint32_t iteration,
-                               size_t photo, size_t n_photos,
+                               size_t photo, size_t n_photos, double detections,
                                const struct session *session,
                                struct error *err);
 

@@ -171,6 +171,7 @@ static enum assay_status process_image(const struct frame *frame,
     struct found found = {0};
     enum assay_status st = found_decode(source, &found, err);
 
+    findings->has_boxes = found.has_boxes;
     if (!st) {
         note_counts(source->session, source->image, (int64_t)found.n, findings);
         list(&found, source, path, findings);

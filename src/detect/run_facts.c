@@ -102,18 +102,6 @@ static enum assay_status state_fit(struct run *run,
     return run_fact_set(run, "input.note", fits[inputs->recipe.fit], err);
 }
 
-static struct intake_sizes resized_to(const struct annotation *annotation)
-{
-    const struct model_inputs *inputs = &annotation->session->inputs;
-
-    if (inputs->kind == INPUTS_PHOTOGRAPHS)
-        return annotation->intake->resized;
-    return (struct intake_sizes){.least_width = inputs->recipe.width,
-                                 .most_width = inputs->recipe.width,
-                                 .least_height = inputs->recipe.height,
-                                 .most_height = inputs->recipe.height};
-}
-
 /* "800", "1066..1200" */
 static const char *side_text(char text[UNITS_MAX], int64_t least, int64_t most)
 {
@@ -129,9 +117,9 @@ static enum assay_status state_photographs(struct run *run,
                                            struct error *err)
 {
     const struct intake *intake = annotation->intake;
-    struct intake_sizes to = resized_to(annotation);
-    bool is_one_size =
-        to.least_width == to.most_width && to.least_height == to.most_height;
+    const struct intake_sizes *to = &intake->resized;
+    bool is_one_size = to->least_width == to->most_width &&
+                       to->least_height == to->most_height;
     char width[UNITS_MAX], height[UNITS_MAX];
     enum assay_status st =
         run_fact_printf(run, err, "input.photographs", "%zu", intake->n);
@@ -142,8 +130,8 @@ static enum assay_status state_photographs(struct run *run,
     if (!st)
         st = run_fact_printf(
             run, err, "input.resized", is_one_size ? "%sx%s" : "%s x %s",
-            side_text(width, to.least_width, to.most_width),
-            side_text(height, to.least_height, to.most_height));
+            side_text(width, to->least_width, to->most_width),
+            side_text(height, to->least_height, to->most_height));
     return st ? st : state_fit(run, annotation, err);
 }
 

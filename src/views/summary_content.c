@@ -114,6 +114,9 @@ enum assay_status summary_content(const struct summary *summary,
     }
     if (content.n_photos) {
         add_spreads(&content, &line);
+        if (run_fact(summary->run, "content.outputs"))
+            line_printf(&line, "outputs %s",
+                        run_fact(summary->run, "content.outputs"));
         add_slowest(summary->run, &content, &line);
         add_relation(summary, &content, &line);
     } else {
