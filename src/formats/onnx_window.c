@@ -46,8 +46,7 @@ static void read_padding(struct onnx_call *call, struct window *window)
     else if (strcmp(automatic, "SAME_LOWER") == 0)
         window->padding = WINDOW_SAME_LOWER;
     else if (strcmp(automatic, "NOTSET") == 0 || !automatic[0])
-        onnx_window_list(call, "pads", -largest, pads,
-                         (size_t)window->rank * 2);
+        onnx_window_list(call, "pads", 0, pads, (size_t)window->rank * 2);
     else if (strcmp(automatic, "VALID") != 0)
         onnx_fail(call, ASSAY_UNSUPPORTED, "auto_pad '%.40s' is not known",
                   automatic);

@@ -32,7 +32,8 @@ static enum assay_status check_channels(const struct conv2d_attrs *attrs,
     char x_text[64], w_text[64];
 
     if (attrs->groups > 0 && w->dims[0] % attrs->groups == 0 &&
-        w->dims[1] * attrs->groups == x->dims[1])
+        x->dims[1] % attrs->groups == 0 &&
+        w->dims[1] == x->dims[1] / attrs->groups)
         return ASSAY_OK;
     return error_set(
         err, ASSAY_BAD_INPUT, "x %s and weight %s in %lld groups do not fit",
@@ -51,6 +52,19 @@ static enum assay_status check_scale(const struct tensor *scale, int64_t o,
     return error_set(err, ASSAY_BAD_INPUT, "a scale of %s for %lld channels",
                      shape_text(&scale->shape, text, sizeof text),
                      (long long)o);
+}
+
+static enum assay_status check_residual(const struct tensor *residual,
+                                        const struct shape *y,
+                                        struct error *err)
+{
+    char a[64], b[64];
+
+    if (!residual || shape_equal(&residual->shape, y))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT, "%s and %s cannot be added",
+                     shape_text(y, a, sizeof a),
+                     shape_text(&residual->shape, b, sizeof b));
 }
 
 static enum assay_status infer(const struct node *node,
@@ -85,7 +99,8 @@ static enum assay_status infer(const struct node *node,
                 (long long)w->dims[2 + i], (long long)x->dims[2 + i]);
     }
     rule_set(&outputs[0], DTYPE_F32, &y);
-    return ASSAY_OK;
+    st = rule_bias(inputs[CONV2D_BIAS], y.dims[1], err);
+    return st ? st : check_residual(inputs[CONV2D_RESIDUAL], &y, err);
 }
 
 /* One output value: the sum over a window of one group's channels. */

@@ -42,7 +42,7 @@ static enum assay_status infer(const struct node *node,
                              shape_text(x, x_text, sizeof x_text));
     }
     rule_set(&outputs[0], DTYPE_F32, &y);
-    return ASSAY_OK;
+    return rule_bias(inputs[CONV_TRANSPOSE2D_BIAS], y.dims[1], err);
 }
 
 /* Adds one input value times the kernel to the output plane. */

@@ -175,6 +175,7 @@ struct pair {
     const struct tensor *norms[BATCH_NORM_INPUTS];
 };
 
+/* The value's data of float32; NULL where it is computed or of another type. */
 static const struct tensor *data_of(const struct graph *graph, uint32_t value)
 {
     const struct tensor *data;
@@ -182,7 +183,7 @@ static const struct tensor *data_of(const struct graph *graph, uint32_t value)
     if (value == GRAPH_NONE)
         return NULL;
     data = &graph_value(graph, value)->data;
-    return data->buffer ? data : NULL;
+    return data->buffer && data->dtype == DTYPE_F32 ? data : NULL;
 }
 
 static uint32_t scale_value(const struct node *conv)
@@ -191,24 +192,32 @@ static uint32_t scale_value(const struct node *conv)
                                          : GRAPH_NONE;
 }
 
-/* False where some of the data is computed or not there. */
+/* A list of n for the channels of a pair. */
+static bool get_list(const struct graph *graph, uint32_t value, int64_t n,
+                     const struct tensor **list)
+{
+    *list = data_of(graph, value);
+    return *list && (*list)->shape.rank == 1 && (*list)->shape.dims[0] == n;
+}
+
+/* False where some of the data is computed or not there, or does not fit. */
 static bool get_pair(const struct graph *graph, size_t at, uint32_t maker,
                      struct pair *pair)
 {
     const struct node *conv = graph_node(graph, maker);
     const struct tensor *weight = data_of(graph, conv->inputs[CONV2D_WEIGHT]);
+    uint32_t bias = conv->inputs[CONV2D_BIAS], scale = scale_value(conv);
+    int64_t n;
 
-    pair->conv = conv;
-    pair->norm = graph_node(graph, at);
-    pair->bias = data_of(graph, conv->inputs[CONV2D_BIAS]);
-    pair->scale = data_of(graph, scale_value(conv));
-    if (!weight || (conv->inputs[CONV2D_BIAS] != GRAPH_NONE && !pair->bias) ||
-        (scale_value(conv) != GRAPH_NONE && !pair->scale))
+    *pair = (struct pair){.conv = conv, .norm = graph_node(graph, at)};
+    if (!weight || weight->shape.rank != 4)
+        return false;
+    n = weight->shape.dims[0];
+    if ((bias != GRAPH_NONE && !get_list(graph, bias, n, &pair->bias)) ||
+        (scale != GRAPH_NONE && !get_list(graph, scale, n, &pair->scale)))
         return false;
     for (size_t i = BATCH_NORM_WEIGHT; i < BATCH_NORM_INPUTS; i++) {
-        pair->norms[i] = data_of(graph, pair->norm->inputs[i]);
-        if (!pair->norms[i] ||
-            pair->norms[i]->shape.dims[0] != weight->shape.dims[0])
+        if (!get_list(graph, pair->norm->inputs[i], n, &pair->norms[i]))
             return false;
     }
     return true;
@@ -324,6 +333,8 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
             st = fuse_clip(graph, i, err);
         else if (op == &op_dropout)
             st = drop_dropout(graph, i, err);
+        for (size_t k = 0; !st && k < graph_node(graph, i)->n_bodies; k++)
+            st = fuse_graph(graph_node(graph, i)->bodies[k], pool, err);
     }
     graph_sweep(graph);
     release_unread(graph);

@@ -8,7 +8,7 @@
  *
  * each only where nobody else reads what lies between. A fused node keeps the
  * scope and name of its convolution and lists the modules that it stands for
- * beside it (not those it lies in).
+ * beside it (not those it lies in). Graphs inside of nodes are fused too.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_FUSE_H

@@ -33,7 +33,7 @@ static enum assay_status infer(const struct node *node,
                          shape_text(w, w_text, sizeof w_text));
     y = shape_of(2, x->dims[0], w->dims[0]);
     rule_set(&outputs[0], DTYPE_F32, &y);
-    return ASSAY_OK;
+    return rule_bias(inputs[LINEAR_BIAS], y.dims[1], err);
 }
 
 static enum assay_status forward(const struct op_context *context,

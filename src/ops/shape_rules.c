@@ -30,6 +30,17 @@ enum assay_status rule_dtype(const struct tensor *const *inputs, size_t input,
                      dtype_name(dtype));
 }
 
+enum assay_status rule_bias(const struct tensor *bias, int64_t n,
+                            struct error *err)
+{
+    char text[64];
+
+    if (!bias || (bias->shape.rank == 1 && bias->shape.dims[0] == n))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT, "the bias is %s, %lld is wanted",
+                     shape_text(&bias->shape, text, sizeof text), (long long)n);
+}
+
 int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
                      int64_t dilation, int64_t before, int64_t after, bool ceil)
 {

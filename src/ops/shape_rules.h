@@ -16,6 +16,10 @@ enum assay_status rule_rank(const struct tensor *const *inputs, size_t input,
 enum assay_status rule_dtype(const struct tensor *const *inputs, size_t input,
                              enum dtype dtype, struct error *err);
 
+/* A bias: left out, or a list of n. */
+enum assay_status rule_bias(const struct tensor *bias, int64_t n,
+                            struct error *err);
+
 /* Positions of a window of `kernel` (dilated) that moves by stride over
  * size + before + after; rounded up where ceil asks for it, but no window
  * starts in the padding behind. 0 or less: it does not fit. */
