@@ -37,8 +37,8 @@ const struct onnx_function *onnx_function_find(const struct onnx_model *model,
 
 /* ---- one node ---------------------------------------------------------- */
 
-static enum assay_status check_inputs(const struct onnx_op *op,
-                                      struct onnx_call *call)
+static enum assay_status check_ends(const struct onnx_op *op,
+                                    struct onnx_call *call)
 {
     size_t needed = (size_t)op->min_inputs;
 
@@ -48,6 +48,8 @@ static enum assay_status check_inputs(const struct onnx_op *op,
         return error_set(call->err, ASSAY_BAD_INPUT,
                          "it has %zu inputs, %d is the most", call->n_inputs,
                          op->max_inputs);
+    if (!call->n_outputs)
+        return error_set(call->err, ASSAY_BAD_INPUT, "it has no output");
     for (size_t i = 0; i < needed; i++) {
         if (onnx_input(call, i) == GRAPH_NONE)
             return error_set(call->err, ASSAY_BAD_INPUT,
@@ -110,7 +112,7 @@ static void import_call(struct onnx_call *call)
              : NULL;
     if (!op) /* onnx_check_ops() has found the others */
         onnx_fail(call, ASSAY_UNSUPPORTED, "it is not supported");
-    else if (!(call->st = check_inputs(op, call)))
+    else if (!(call->st = check_ends(op, call)))
         op->import(call);
 }
 

@@ -53,6 +53,8 @@ struct walk walk_start(const struct shape *shape, const struct strides *strides,
     for (int i = 0; i < shape->rank; i++) {
         int64_t size = shape->dims[i];
 
+        if (size == 0) /* nothing to walk over */
+            return (struct walk){.n_arrays = n_arrays};
         if (size == 1)
             continue;
         if (walk.rank && continues(&walk, walk.rank - 1, size, strides, i))
