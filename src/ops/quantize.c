@@ -3,12 +3,15 @@
 #include "ops/quantize.h"
 
 #include "ops/int_list.h"
+#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
 #include "tensor/convert.h"
 
 #include <math.h>
+
+enum { row_length = 1 << 14 };
 
 enum quantize_input { QUANTIZE_X, QUANTIZE_SCALE, QUANTIZE_ZERO };
 
@@ -58,30 +61,102 @@ static enum assay_status infer_quantize(const struct node *node,
     return rule_dtype(inputs, QUANTIZE_SCALE, DTYPE_F32, err);
 }
 
+/* n numbers that share a scale. */
+#define QUANTIZE_ROW(name, type, low, high)                                    \
+    OP_CLONES static void name(const float *x, type *y, size_t n, float scale, \
+                               float zero)                                     \
+    {                                                                          \
+        for (size_t i = 0; i < n; i++) {                                       \
+            float value = rintf(x[i] / scale) + zero;                          \
+                                                                               \
+            value = value > low ? value : low; /* of a NaN too */              \
+            y[i] = (type)(int)(value < high ? value : high);                   \
+        }                                                                      \
+    }
+QUANTIZE_ROW(quantize_u8, uint8_t, 0, 255)
+QUANTIZE_ROW(quantize_i8, int8_t, -128, 127)
+
+#define DEQUANTIZE_ROW(name, type)                                             \
+    OP_CLONES static void name(const type *x, float *y, size_t n, float scale, \
+                               int zero)                                       \
+    {                                                                          \
+        for (size_t i = 0; i < n; i++)                                         \
+            y[i] = (float)(x[i] - zero) * scale;                               \
+    }
+DEQUANTIZE_ROW(dequantize_u8, uint8_t)
+DEQUANTIZE_ROW(dequantize_i8, int8_t)
+
+/* Rows that share a scale, of what the tensors of a node hold. */
+struct rows {
+    size_t length, n, n_scales;
+    const float *scales;
+    const struct tensor *zeros; /* or NULL */
+};
+
+static enum assay_status get_rows(const struct node *node,
+                                  const struct tensor *const *inputs,
+                                  struct rows *rows, struct error *err)
+{
+    size_t n = tensor_elements(inputs[QUANTIZE_X]);
+    enum assay_status st =
+        get_runs(node, inputs, &rows->length, &rows->n_scales, err);
+
+    if (st)
+        return st;
+    if (rows->n_scales == 1) /* in pieces, for the threads */
+        rows->length = n < row_length ? n : row_length;
+    rows->n = rows->length ? (n + rows->length - 1) / rows->length : 0;
+    rows->scales = tensor_f32(inputs[QUANTIZE_SCALE]);
+    rows->zeros = zero_of(node, inputs);
+    return ASSAY_OK;
+}
+
+static int64_t row_zero(const struct rows *rows, size_t i)
+{
+    return rows->zeros ? int_at(rows->zeros, i % rows->n_scales) : 0;
+}
+
 static enum assay_status forward_quantize(const struct op_context *context,
                                           const struct node *node,
                                           const struct tensor *const *inputs,
                                           struct tensor *outputs,
                                           struct error *err)
 {
-    const struct tensor *x = inputs[QUANTIZE_X], *zero = zero_of(node, inputs);
-    const float *scales = tensor_f32(inputs[QUANTIZE_SCALE]);
-    size_t bytes = dtype_bytes(outputs[0].dtype), run, n_scales;
-    const char *from = tensor_data(x);
-    char *to = tensor_data(&outputs[0]);
-    enum assay_status st = get_runs(node, inputs, &run, &n_scales, err);
+    size_t n = tensor_elements(inputs[QUANTIZE_X]);
+    struct tensor x;
+    struct rows rows;
+    enum assay_status st = get_rows(node, inputs, &rows, err);
 
-    (void)context;
-    for (size_t i = 0; !st && i < tensor_elements(x); i++) {
-        size_t at = i / run % n_scales;
-        double value;
+    if (!st && outputs[0].dtype != DTYPE_U8 && outputs[0].dtype != DTYPE_I8)
+        st = error_set(err, ASSAY_UNSUPPORTED, "quantising to %s",
+                       dtype_name(outputs[0].dtype));
+    if (st)
+        return st;
+    if (inputs[QUANTIZE_X]->dtype == DTYPE_F32)
+        x = tensor_share(inputs[QUANTIZE_X]);
+    else
+        st = tensor_convert(context->pool, inputs[QUANTIZE_X], DTYPE_F32, &x,
+                            err);
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(op_threads(context)) if (n > row_length)
+    for (size_t i = 0; i < rows.n; i++) {
+        size_t at = i * rows.length;
+        size_t length = n - at < rows.length ? n - at : rows.length;
+        float scale = rows.scales[i % rows.n_scales];
+        float zero = (float)row_zero(&rows, i);
 
-        convert_elements(x->dtype, from + i * dtype_bytes(x->dtype), DTYPE_F64,
-                         &value, 1);
-        quantized_store(outputs[0].dtype, (double)((float)value / scales[at]),
-                        zero ? int_at(zero, at) : 0, to + i * bytes);
+        if (outputs[0].dtype == DTYPE_U8)
+            quantize_u8(tensor_f32(&x) + at,
+                        (uint8_t *)tensor_data(&outputs[0]) + at, length, scale,
+                        zero);
+        else
+            quantize_i8(tensor_f32(&x) + at,
+                        (int8_t *)tensor_data(&outputs[0]) + at, length, scale,
+                        zero);
     }
-    return st;
+    tensor_release(&x);
+    return ASSAY_OK;
 }
 
 static enum assay_status infer_dequantize(const struct node *node,
@@ -100,20 +175,32 @@ static enum assay_status forward_dequantize(const struct op_context *context,
                                             struct tensor *outputs,
                                             struct error *err)
 {
-    const struct tensor *x = inputs[QUANTIZE_X], *zero = zero_of(node, inputs);
-    const float *scales = tensor_f32(inputs[QUANTIZE_SCALE]);
-    size_t run, n_scales;
-    enum assay_status st = get_runs(node, inputs, &run, &n_scales, err);
+    const struct tensor *x = inputs[QUANTIZE_X];
+    size_t n = tensor_elements(x);
+    struct rows rows;
+    enum assay_status st = get_rows(node, inputs, &rows, err);
 
-    (void)context;
-    for (size_t i = 0; !st && i < tensor_elements(x); i++) {
-        size_t at = i / run % n_scales;
-        int64_t value = int_at(x, i);
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(op_threads(context)) if (n > row_length)
+    for (size_t i = 0; i < rows.n; i++) {
+        size_t at = i * rows.length;
+        size_t length = n - at < rows.length ? n - at : rows.length;
+        float scale = rows.scales[i % rows.n_scales];
+        float *y = tensor_f32(&outputs[0]) + at;
+        int64_t zero = row_zero(&rows, i);
 
-        value -= zero ? int_at(zero, at) : 0;
-        tensor_f32(&outputs[0])[i] = (float)value * scales[at];
+        if (x->dtype == DTYPE_U8)
+            dequantize_u8((const uint8_t *)tensor_data(x) + at, y, length,
+                          scale, (int)zero);
+        else if (x->dtype == DTYPE_I8)
+            dequantize_i8((const int8_t *)tensor_data(x) + at, y, length, scale,
+                          (int)zero);
+        else
+            for (size_t k = 0; k < length; k++)
+                y[k] = (float)(int_at(x, at + k) - zero) * scale;
     }
-    return st;
+    return ASSAY_OK;
 }
 
 static enum assay_status infer_dynamic(const struct node *node,
