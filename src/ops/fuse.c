@@ -166,6 +166,26 @@ static enum assay_status fuse_add(struct graph *graph, size_t at,
     return ASSAY_OK;
 }
 
+/* x times its own sigmoid. */
+static enum assay_status fuse_silu(struct graph *graph, size_t at,
+                                   struct error *err)
+{
+    const struct node *mul = graph_node(graph, at);
+
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t x = mul->inputs[1 - i];
+        uint32_t maker = sole_maker(graph, mul->inputs[i], &op_sigmoid);
+        enum assay_status st;
+
+        if (maker == GRAPH_NONE || graph_node(graph, maker)->inputs[0] != x)
+            continue;
+        st = become(graph, at, maker, err);
+        graph_node_edit(graph, at)->op = &op_silu;
+        return st;
+    }
+    return ASSAY_OK;
+}
+
 /* ---- batch norm ------------------------------------------------------- */
 
 /* What goes into a folded pair. */
@@ -331,6 +351,8 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
             st = fuse_relu(graph, i, err);
         else if (op == &op_clip)
             st = fuse_clip(graph, i, err);
+        else if (op == &op_mul)
+            st = fuse_silu(graph, i, err);
         else if (op == &op_dropout)
             st = drop_dropout(graph, i, err);
         for (size_t k = 0; !st && k < graph_node(graph, i)->n_bodies; k++)

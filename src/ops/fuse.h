@@ -4,6 +4,7 @@
  * - an Add goes into a Conv2d that feeds it, as its residual;
  * - a ReLU goes into the Conv2d, Linear or ConvTranspose2d before it, a Clip
  *   that begins at 0 into a Conv2d;
+ * - a Mul of x and its Sigmoid becomes a SiLU;
  * - a Dropout goes;
  *
  * each only where nobody else reads what lies between. A fused node keeps the

@@ -156,6 +156,7 @@
     X(op_shrink)                                                               \
     X(op_sigmoid)                                                              \
     X(op_sign)                                                                 \
+    X(op_silu)                                                                 \
     X(op_sin)                                                                  \
     X(op_sinh)                                                                 \
     X(op_size)                                                                 \

@@ -80,6 +80,7 @@ static double sigmoid(double x)
     X(round, "Round", RINT(x))                                                 \
     X(selu, "Selu", b *(x > 0 ? x : a * EXPM1(x)))                             \
     X(sigmoid, "Sigmoid", SIGMOID(x))                                          \
+    X(silu, "SiLU", x *SIGMOID(x))                                             \
     X(sin, "Sin", SIN(x))                                                      \
     X(sinh, "Sinh", SINH(x))                                                   \
     X(softplus, "Softplus", SOFTPLUS(x))                                       \
@@ -162,28 +163,41 @@ static unary_row *find_row(const struct node *node, enum dtype dtype)
     return dtype == DTYPE_BOOL ? unary->truth : unary->i64;
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+/* Elements of so many bytes, dealt out to the threads. */
+static void run_row(const struct op_context *context, const struct node *node,
+                    unary_row *row, const char *from, size_t read, char *to,
+                    size_t write, size_t n)
 {
-    unary_row *row = find_row(node, inputs[0]->dtype);
-    size_t n = tensor_elements(inputs[0]);
-    size_t read = dtype_bytes(inputs[0]->dtype);
-    size_t write = dtype_bytes(outputs[0].dtype);
-    const char *from = tensor_data(inputs[0]);
-    char *to = tensor_data(&outputs[0]);
     size_t parts = n < parallel_elements ? 1 : (size_t)op_threads(context);
 
-    if (!row)
-        return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
-                         node->op->name, dtype_name(inputs[0]->dtype));
 #pragma omp parallel for num_threads((int)parts) if (parts > 1)
     for (size_t i = 0; i < parts; i++) {
         size_t first = n * i / parts, last = n * (i + 1) / parts;
 
         row(node->attrs, from + first * read, to + first * write, last - first);
     }
+}
+
+void unary_run_f32(const struct op_context *context, const struct node *node,
+                   const float *x, float *y, size_t n)
+{
+    run_row(context, node, find_row(node, DTYPE_F32), (const char *)x,
+            sizeof *x, (char *)y, sizeof *y, n);
+}
+
+static enum assay_status kernel(const struct op_context *context,
+                                const struct node *node,
+                                const struct tensor *const *inputs,
+                                struct tensor *outputs, struct error *err)
+{
+    unary_row *row = find_row(node, inputs[0]->dtype);
+
+    if (!row)
+        return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
+                         node->op->name, dtype_name(inputs[0]->dtype));
+    run_row(context, node, row, tensor_data(inputs[0]),
+            dtype_bytes(inputs[0]->dtype), tensor_data(&outputs[0]),
+            dtype_bytes(outputs[0].dtype), tensor_elements(inputs[0]));
     return ASSAY_OK;
 }
 

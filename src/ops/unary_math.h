@@ -19,4 +19,9 @@ struct unary_attrs {
     double alpha, beta;
 };
 
+/* For whoever has the elements of float32 in another order: n of them, y may
+ * be x. The op must be one of one input. */
+void unary_run_f32(const struct op_context *context, const struct node *node,
+                   const float *x, float *y, size_t n);
+
 #endif

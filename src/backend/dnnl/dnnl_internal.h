@@ -217,9 +217,9 @@ typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
 
 onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
-    forward_relu, forward_clip, forward_sigmoid, forward_add,
-    forward_batch_norm, forward_resize_nearest, forward_roi_align,
-    forward_concat, forward_dropout;
+    forward_relu, forward_activation, forward_clip, forward_sigmoid,
+    forward_add, forward_mul, forward_batch_norm, forward_resize_nearest,
+    forward_roi_align, forward_concat, forward_dropout;
 
 /* ---- passing.c: the op's own kernel -------------------------------------- */
 

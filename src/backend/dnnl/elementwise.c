@@ -1,5 +1,5 @@
-/* backend/dnnl/elementwise.c - ReLU, Clip, Sigmoid, Add, BatchNorm and
- * ResizeNearest, on the layouts that convolutions leave.
+/* backend/dnnl/elementwise.c - ReLU and other activations, Clip, Sigmoid, Add,
+ * Mul, BatchNorm and ResizeNearest, on the layouts that convolutions leave.
  *
  * Written here because they only move memory: they work in place where the
  * input is not needed afterwards. Padding behind the last channel stays 0. */
@@ -8,6 +8,7 @@
 #include "ops/batch_norm.h"
 #include "ops/clip.h"
 #include "ops/resize_nearest.h"
+#include "ops/unary_math.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,16 +106,33 @@ enum assay_status forward_sigmoid(struct onednn *dn, struct job *job,
     return kernel_run(dn, job, kernel, y, err);
 }
 
-static void add(const float *a, const float *b, float *to, size_t n)
+/* Functions of one element that leave 0 alone, and so the padding. */
+enum assay_status forward_activation(struct onednn *dn, struct job *job,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *y, struct error *err)
+{
+    enum assay_status st = reuse_or_make(dn, job, job->x, 0, y, err);
+
+    (void)inputs;
+    if (!st)
+        unary_run_f32(job->context, job->node, tensor_f32(job->x),
+                      tensor_f32(y), held_elements(job->x));
+    return st;
+}
+
+static void combine(const float *a, const float *b, float *to, size_t n,
+                    bool is_product)
 {
 #pragma omp parallel for if (n > parallel_elements)
     for (size_t i = 0; i < n; i++)
-        to[i] = a[i] + b[i];
+        to[i] = is_product ? a[i] * b[i] : a[i] + b[i];
 }
 
-enum assay_status forward_add(struct onednn *dn, struct job *job,
-                              const struct tensor *const *inputs,
-                              struct tensor *y, struct error *err)
+static enum assay_status combine_inputs(struct onednn *dn,
+                                        const struct job *job,
+                                        const struct tensor *const *inputs,
+                                        bool is_product, struct tensor *y,
+                                        struct error *err)
 {
     /* Into the layout of a blocked one, where only one is. */
     size_t first = inputs[0]->layout ? 0 : 1;
@@ -128,9 +146,17 @@ enum assay_status forward_add(struct onednn *dn, struct job *job,
         return st;
     st = reuse_or_make(dn, job, a, first, y, err);
     if (!st)
-        add(tensor_f32(a), tensor_f32(&b), tensor_f32(y), held_elements(a));
+        combine(tensor_f32(a), tensor_f32(&b), tensor_f32(y), held_elements(a),
+                is_product);
     tensor_release(&b);
     return st;
+}
+
+enum assay_status forward_add(struct onednn *dn, struct job *job,
+                              const struct tensor *const *inputs,
+                              struct tensor *y, struct error *err)
+{
+    return combine_inputs(dn, job, inputs, false, y, err);
 }
 
 /* One block of channels of one image. */
@@ -164,6 +190,73 @@ static void scale_channels(const struct channel_blocks *blocks,
         scale_block(blocks, scale + channel, shift + channel, from + i * size,
                     to + i * size);
     }
+}
+
+/* Whether b has a number for each channel of each image of a. */
+static bool scales_channels(const struct tensor *a, const struct tensor *b)
+{
+    const int64_t *x = a->shape.dims, *scale = b->shape.dims;
+
+    return a->shape.rank == 4 && b->shape.rank == 4 && a->layout &&
+           x[0] == scale[0] && x[1] == scale[1] && scale[2] == 1 &&
+           scale[3] == 1;
+}
+
+/* x by a scale of [n,c,1,1], brought into blocks of the same channels. */
+static enum assay_status multiply_channels(struct onednn *dn,
+                                           const struct job *job,
+                                           const struct channel_blocks *blocks,
+                                           const struct tensor *x, size_t input,
+                                           const struct tensor *scale,
+                                           struct tensor *y, struct error *err)
+{
+    int64_t n = blocks->images * blocks->n_blocks;
+    int64_t size = blocks->plane * blocks->block;
+    dnnl_memory_desc_t desc;
+    struct tensor own = {0};
+    const float *from = tensor_f32(x), *by;
+    float *to;
+    enum assay_status st = onednn_status(
+        dnnl_memory_desc_init_by_tag(&desc, 4, dims_of(scale->shape.dims, 4).of,
+                                     dnnl_f32, blocks->tag),
+        "describe a scale", err);
+
+    if (!st)
+        st = layout_convert(dn, job->context->pool, scale, &desc, &own, err);
+    if (!st)
+        st = reuse_or_make(dn, job, x, input, y, err);
+    if (!st) {
+        to = tensor_f32(y);
+        by = tensor_f32(&own);
+#pragma omp parallel for if (n * size > parallel_elements)
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t p = 0; p < blocks->plane; p++) {
+                int64_t at = i * size + p * blocks->block;
+
+                for (int64_t c = 0; c < blocks->block; c++)
+                    to[at + c] = from[at + c] * by[i * blocks->block + c];
+            }
+        }
+    }
+    tensor_release(&own);
+    return st;
+}
+
+enum assay_status forward_mul(struct onednn *dn, struct job *job,
+                              const struct tensor *const *inputs,
+                              struct tensor *y, struct error *err)
+{
+    struct channel_blocks blocks;
+
+    if (shape_equal(&inputs[0]->shape, &inputs[1]->shape))
+        return combine_inputs(dn, job, inputs, true, y, err);
+    for (size_t i = 0; i < 2; i++) {
+        if (scales_channels(inputs[i], inputs[1 - i]) &&
+            layout_blocks(inputs[i], &blocks))
+            return multiply_channels(dn, job, &blocks, inputs[i], i,
+                                     inputs[1 - i], y, err);
+    }
+    return own_kernel(dn, job, inputs, y, err);
 }
 
 /* Scale and shift of each channel, 0 behind the last one. */
