@@ -12,6 +12,7 @@
 #include "ops/linear.h"
 #include "ops/max_pool2d.h"
 #include "ops/ops.h"
+#include "ops/unary_math.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,6 +291,39 @@ static enum assay_status add_add(struct builder *b, const struct op_case *c,
     return st ? st : append(b, &op_add, NULL, inputs, 2, y);
 }
 
+/* k=1: by as many; k=2: by a number a channel, the other way round. */
+static enum assay_status add_mul(struct builder *b, const struct op_case *c,
+                                 uint32_t x, struct tensor *second, uint32_t *y)
+{
+    bool is_scale = c->k == 2;
+    struct shape shape = shape_of(4, c->n, c->c, is_scale ? (int64_t)1 : c->h,
+                                  is_scale ? (int64_t)1 : c->w);
+    uint32_t inputs[] = {x, x};
+    enum assay_status st =
+        input(b, "other", &shape, second, &inputs[is_scale ? 0 : 1]);
+
+    return st ? st : append(b, &op_mul, NULL, inputs, 2, y);
+}
+
+/* One after the other: each has to leave the padding alone. */
+static enum assay_status add_activations(struct builder *b,
+                                         const struct op_case *c, uint32_t x,
+                                         struct tensor *second, uint32_t *y)
+{
+    static const struct op_class *const ops[] = {
+        &op_leaky_relu, &op_silu, &op_hard_swish, &op_mish,
+        &op_elu,        &op_gelu, &op_tanh,
+    };
+    struct unary_attrs attrs = {.alpha = 0.3};
+    enum assay_status st = ASSAY_OK;
+
+    (void)c, (void)second;
+    *y = x;
+    for (size_t i = 0; !st && i < sizeof ops / sizeof *ops; i++)
+        st = append(b, ops[i], &attrs, y, 1, y);
+    return st;
+}
+
 static enum assay_status add_batch_norm(struct builder *b,
                                         const struct op_case *c, uint32_t x,
                                         struct tensor *second, uint32_t *y)
@@ -336,6 +370,8 @@ static const struct {
     {"sigmoid", add_sigmoid},
     {"relu", add_relu},
     {"add", add_add},
+    {"mul", add_mul},
+    {"activations", add_activations},
     {"batch_norm", add_batch_norm},
     {"resize", add_resize},
 };

@@ -283,6 +283,35 @@ TEST(two_norms_in_a_row_become_one_scale)
     network_free(&net);
 }
 
+TEST(a_product_with_its_own_sigmoid_becomes_one_op)
+{
+    struct network net = network_new();
+    struct tensor want, got;
+    uint32_t x, conv, pair[2], other;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &x, &err), ASSAY_OK);
+    conv = network_conv(&net, GRAPH_NONE, "conv", x, 3, 3, 3);
+    pair[0] = network_add(&net, &op_sigmoid, NULL, GRAPH_NONE, &conv, 1);
+    pair[1] = conv;
+    other = network_add(&net, &op_mul, NULL, GRAPH_NONE, pair, 2);
+    /* The sigmoid of something else stays. */
+    pair[0] = network_add(&net, &op_sigmoid, NULL, GRAPH_NONE, &other, 1);
+    other = network_add(&net, &op_mul, NULL, GRAPH_NONE, pair, 2);
+    CHECK_INT(graph_output(net.graph, "y", other, &err), ASSAY_OK);
+    run_on(&net, &net.x, &want);
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    CHECK_INT(graph_node_count(net.graph), 4);
+    CHECK(has_op(net.graph, &op_silu));
+    CHECK(has_op(net.graph, &op_sigmoid));
+    run_on(&net, &net.x, &got);
+    check_near(&got, &want);
+    tensor_release(&want);
+    tensor_release(&got);
+    network_free(&net);
+}
+
 TEST(a_norm_without_data_stays)
 {
     struct network net = network_new();
