@@ -1,0 +1,273 @@
+/* What ONNX's own cases do not ask of the ops that move elements: large and
+ * odd shapes, other types, what lies outside. */
+#include "base/mem.h"
+#include "ops/gather.h"
+#include "ops/op_run.h"
+#include "ops/pad.h"
+#include "ops/rearrange.h"
+#include "ops/resize.h"
+#include "ops/select_ops.h"
+#include "ops/slice.h"
+#include "ops/strided.h"
+#include "ops/transpose.h"
+
+static enum assay_status run(const struct op_class *op, const void *attrs,
+                             const struct tensor *const *inputs, size_t n,
+                             struct tensor *y)
+{
+    return op_run(op, attrs, op_ways[OP_TWO_THREADS], inputs, n, y, 1);
+}
+
+static struct tensor list(size_t n, const int64_t *numbers)
+{
+    return integers(numbers, dims(1, (int64_t)n, 0, 0, 0));
+}
+
+/* Every element a number of its own. */
+static struct tensor counted(enum dtype dtype, struct shape shape)
+{
+    struct tensor x = op_tensor(dtype, shape, NULL);
+
+    for (size_t i = 0; i < tensor_bytes(&x); i++)
+        ((uint8_t *)tensor_data(&x))[i] =
+            (uint8_t)(i / dtype_bytes(dtype) >> i % dtype_bytes(dtype) * 8);
+    return x;
+}
+
+TEST(transposing_goes_right_past_the_edges_of_tiles_for_every_size)
+{
+    static const enum dtype dtypes[] = {DTYPE_U8, DTYPE_F16, DTYPE_F32,
+                                        DTYPE_I64};
+    struct transpose_attrs attrs = {.rank = 3, .order = {2, 0, 1}};
+
+    for (size_t t = 0; t < 4; t++) {
+        struct tensor x = counted(dtypes[t], dims(3, 33, 70, 41, 0)), y;
+        const struct tensor *inputs[] = {&x};
+        size_t bytes = dtype_bytes(dtypes[t]);
+        const char *from, *to;
+
+        CHECK_STATUS(run(&op_transpose, &attrs, inputs, 1, &y), ASSAY_OK,
+                     &op_err);
+        CHECK_INT(y.shape.dims[0], 41);
+        from = tensor_data(&x);
+        to = tensor_data(&y);
+        for (size_t i = 0; i < 41 * 33 * 70; i++) {
+            size_t c = i / (33 * 70), rest = i % (33 * 70);
+
+            CHECK(memcmp(to + i * bytes, from + (rest * 41 + c) * bytes,
+                         bytes) == 0);
+        }
+        op_release((struct tensor[]){x, y}, 2);
+    }
+}
+
+TEST(an_order_that_is_none_is_refused)
+{
+    struct transpose_attrs twice = {.rank = 2, .order = {1, 1}};
+    struct transpose_attrs outside = {.rank = 2, .order = {0, 2}};
+    struct transpose_attrs other = {.rank = 3, .order = {0, 1, 2}};
+    struct tensor x = op_tensor(DTYPE_F32, dims(2, 2, 3, 0, 0), NULL), y;
+    const struct tensor *inputs[] = {&x};
+
+    CHECK_STATUS(run(&op_transpose, &twice, inputs, 1, &y), ASSAY_BAD_INPUT,
+                 &op_err);
+    CHECK_STR(op_err.text, "axis 1 is named twice");
+    CHECK_STATUS(run(&op_transpose, &outside, inputs, 1, &y), ASSAY_BAD_INPUT,
+                 &op_err);
+    CHECK_STATUS(run(&op_transpose, &other, inputs, 1, &y), ASSAY_BAD_INPUT,
+                 &op_err);
+    tensor_release(&x);
+}
+
+/* Slices of 0 1 2 3 4 5 by [start, end, step], as Python has them. */
+TEST(slices_are_pythons_up_to_the_last_number_there_is)
+{
+    static const struct {
+        int64_t start, end, step, n, first;
+    } cases[] = {{0, INT64_MAX, 1, 6, 0},
+                 {-2, INT64_MAX, 1, 2, 4},
+                 {INT64_MAX, INT64_MIN, -1, 6, 5},
+                 {-1, -100, -2, 3, 5},
+                 {4, 2, 1, 0, 0},
+                 {0, 6, INT64_MAX, 1, 0},
+                 {5, INT64_MIN, -INT64_MAX, 1, 5},
+                 {INT64_MIN, 2, 1, 2, 0},
+                 {2, -1, 2, 2, 2}};
+    static const int64_t values[] = {0, 1, 2, 3, 4, 5}, zero[] = {0};
+    struct tensor x = list(6, values), axes = list(1, zero), y;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tensor start = list(1, &cases[i].start);
+        struct tensor end = list(1, &cases[i].end);
+        struct tensor step = list(1, &cases[i].step);
+        const struct tensor *inputs[] = {&x, &start, &end, &axes, &step};
+
+        CHECK_STATUS(run(&op_slice, NULL, inputs, 5, &y), ASSAY_OK, &op_err);
+        CHECK_INT(tensor_elements(&y), cases[i].n);
+        if (cases[i].n)
+            CHECK_INT(tensor_i64(&y)[0], cases[i].first);
+        for (int64_t k = 1; k < cases[i].n; k++)
+            CHECK_INT(tensor_i64(&y)[k], cases[i].first + k * cases[i].step);
+        op_release((struct tensor[]){start, end, step, y}, 4);
+    }
+    op_release((struct tensor[]){x, axes}, 2);
+}
+
+TEST(an_index_outside_is_named_by_every_op_that_takes_one)
+{
+    static const int64_t bad[] = {3}, far[] = {-4};
+    struct tensor x = op_tensor(DTYPE_F32, dims(1, 3, 0, 0, 0), NULL), y;
+    struct tensor update = op_tensor(DTYPE_F32, dims(1, 1, 0, 0, 0), NULL);
+    struct tensor index = list(1, bad), before = list(1, far);
+    struct tensor tuple = integers(bad, dims(2, 1, 1, 0, 0));
+    const struct tensor *two[] = {&x, &index}, *below[] = {&x, &before};
+    const struct tensor *nd[] = {&x, &tuple};
+    const struct tensor *three[] = {&x, &index, &update};
+    const struct tensor *updates[] = {&x, &tuple, &update};
+    struct gather_attrs gather = {0};
+    struct scatter_attrs scatter = {0};
+
+    CHECK_STATUS(run(&op_gather, &gather, two, 2, &y), ASSAY_BAD_INPUT,
+                 &op_err);
+    CHECK_STR(op_err.text, "index 3 lies outside of 3 elements");
+    CHECK_STATUS(run(&op_gather, &gather, below, 2, &y), ASSAY_BAD_INPUT,
+                 &op_err);
+    CHECK_STATUS(run(&op_gather_elements, &gather, two, 2, &y), ASSAY_BAD_INPUT,
+                 &op_err);
+    CHECK_STATUS(run(&op_gather_nd, &gather, nd, 2, &y), ASSAY_BAD_INPUT,
+                 &op_err);
+    CHECK_STATUS(run(&op_scatter_elements, &scatter, three, 3, &y),
+                 ASSAY_BAD_INPUT, &op_err);
+    CHECK_STATUS(run(&op_scatter_nd, &scatter, updates, 3, &y), ASSAY_BAD_INPUT,
+                 &op_err);
+    /* Floating point numbers are no indices at all. */
+    CHECK_STATUS(run(&op_gather, &gather,
+                     (const struct tensor *const[]){&x, &update}, 2, &y),
+                 ASSAY_BAD_INPUT, &op_err);
+    CHECK_STR(op_err.text, "input 1 is float32, indices are wanted");
+    op_release((struct tensor[]){x, update, index, before, tuple}, 5);
+}
+
+TEST(scattered_updates_of_one_element_come_together)
+{
+    static const int64_t at[] = {1, 1, 1}, values[] = {10, 20, 30};
+    static const int64_t updates[] = {5, 40, 2};
+    static const struct {
+        enum scatter_reduction reduction;
+        int64_t want;
+    } cases[] = {{SCATTER_NONE, 2},
+                 {SCATTER_ADD, 67},
+                 {SCATTER_MUL, 8000},
+                 {SCATTER_MIN, 2},
+                 {SCATTER_MAX, 40}};
+    struct tensor x = list(3, values), index = list(3, at);
+    struct tensor update = list(3, updates), y;
+    const struct tensor *inputs[] = {&x, &index, &update};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scatter_attrs attrs = {.reduction = cases[i].reduction};
+
+        CHECK_STATUS(run(&op_scatter_elements, &attrs, inputs, 3, &y), ASSAY_OK,
+                     &op_err);
+        CHECK_INT(tensor_i64(&y)[1], cases[i].want);
+        CHECK_INT(tensor_i64(&y)[0], 10);
+        tensor_release(&y);
+    }
+    op_release((struct tensor[]){x, index, update}, 3);
+}
+
+/* 1 2 3 with two before it and three behind it. */
+TEST(padding_repeats_mirrors_wraps_and_cuts)
+{
+    static const struct {
+        enum pad_mode mode;
+        int64_t pads[2], n, want[8];
+    } cases[] = {{PAD_CONSTANT, {2, 3}, 8, {9, 9, 1, 2, 3, 9, 9, 9}},
+                 {PAD_EDGE, {2, 3}, 8, {1, 1, 1, 2, 3, 3, 3, 3}},
+                 {PAD_REFLECT, {2, 3}, 8, {3, 2, 1, 2, 3, 2, 1, 2}},
+                 {PAD_WRAP, {2, 3}, 8, {2, 3, 1, 2, 3, 1, 2, 3}},
+                 {PAD_CONSTANT, {-1, 1}, 3, {2, 3, 9}},
+                 {PAD_CONSTANT, {-2, -1}, 0, {0}},
+                 {PAD_EDGE, {1, -2}, 2, {1, 1}}};
+    static const int64_t values[] = {1, 2, 3}, nine[] = {9};
+    struct tensor x = list(3, values), value = list(1, nine), y;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tensor pads = list(2, cases[i].pads);
+        const struct tensor *inputs[] = {&x, &pads, &value};
+        struct pad_attrs attrs = {.mode = cases[i].mode};
+
+        CHECK_STATUS(run(&op_pad, &attrs, inputs, 3, &y), ASSAY_OK, &op_err);
+        CHECK_INT(tensor_elements(&y), cases[i].n);
+        for (int64_t k = 0; k < cases[i].n; k++)
+            CHECK_INT(tensor_i64(&y)[k], cases[i].want[k]);
+        op_release((struct tensor[]){pads, y}, 2);
+    }
+    op_release((struct tensor[]){x, value}, 2);
+}
+
+TEST(depth_to_space_and_back_is_the_same)
+{
+    for (int is_depth_first = 0; is_depth_first < 2; is_depth_first++) {
+        struct depth_attrs attrs = {.block = 3,
+                                    .is_depth_first = is_depth_first};
+        struct tensor x = counted(DTYPE_F16, dims(4, 2, 18, 5, 7)), deep, y;
+        const struct tensor *wide[] = {&x}, *stacked[] = {&deep};
+
+        CHECK_STATUS(run(&op_depth_to_space, &attrs, wide, 1, &deep), ASSAY_OK,
+                     &op_err);
+        CHECK_INT(deep.shape.dims[3], 21);
+        CHECK_STATUS(run(&op_space_to_depth, &attrs, stacked, 1, &y), ASSAY_OK,
+                     &op_err);
+        check_same(&y, &x, 0);
+        op_release((struct tensor[]){x, deep, y}, 3);
+    }
+}
+
+TEST(a_shape_that_no_memory_holds_is_refused_before_it_is_asked_for)
+{
+    static const int64_t huge[] = {INT64_C(1) << 40, INT64_C(1) << 40};
+    static const int64_t less[] = {-1, 4};
+    struct tensor shape = list(2, huge), negative = list(2, less), y;
+    struct tensor one = op_tensor(DTYPE_F32, dims(0, 0, 0, 0, 0), NULL);
+    const struct tensor *inputs[] = {&shape, &one},
+                        *below[] = {&negative, &one};
+
+    CHECK(run(&op_constant_of_shape, NULL, inputs, 2, &y) != ASSAY_OK);
+    CHECK(run(&op_constant_of_shape, NULL, below, 2, &y) != ASSAY_OK);
+    CHECK(run(&op_expand, NULL, (const struct tensor *const[]){&one, &shape}, 2,
+              &y) != ASSAY_OK);
+    op_release((struct tensor[]){shape, negative, one}, 3);
+}
+
+TEST(no_failing_allocation_of_a_resize_or_a_sort_goes_unnoticed)
+{
+    static const float scales[] = {1, 1, 2, 1.5F};
+    struct random random = random_seed(4);
+    struct tensor x = noise(&random, dims(4, 1, 2, 6, 6)), y, many[4];
+    struct tensor by = floats(scales, dims(1, 4, 0, 0, 0));
+    const struct tensor *inputs[] = {&x, NULL, &by}, *one[] = {&x};
+    struct resize_attrs linear = {.mode = RESIZE_LINEAR};
+    struct select_attrs unique = {.is_sorted = true};
+    enum assay_status st;
+    long nth = 0;
+
+    do {
+        mem_fail_at(nth++);
+        st = op_run(&op_resize, &linear, op_ways[OP_FAST], inputs, 3, &y, 1);
+        mem_fail_at(-1);
+        CHECK(st == ASSAY_OK || st == ASSAY_NOMEM);
+    } while (st);
+    tensor_release(&y);
+    CHECK(nth > 2);
+    nth = 0;
+    do {
+        mem_fail_at(nth++);
+        st = op_run(&op_unique, &unique, op_ways[OP_FAST], one, 1, many, 4);
+        mem_fail_at(-1);
+        CHECK(st == ASSAY_OK || st == ASSAY_NOMEM);
+    } while (st);
+    CHECK(nth > 5);
+    op_release(many, 4);
+    op_release((struct tensor[]){x, by}, 2);
+}
