@@ -15,9 +15,9 @@ function threeDigits(value) {
     return "0";
   if (size >= 99.95)
     return grouped(Math.round(value));
-  if (size < 1e-4)
-    return value.toExponential(1);
-  return value.toFixed(Math.max(0, 2 - Math.floor(Math.log10(size * 1.0005))));
+  const text = size < 1e-4 ? size.toExponential(1)
+                           : size.toFixed(Math.max(0, 2 - Math.floor(Math.log10(size * 1.0005))));
+  return value < 0 ? "\u2212" + text : text;
 }
 
 /* "1 iteration", "30 iterations" */

@@ -30,8 +30,7 @@ function latencyFigures(report) {
         before ? changeNote(before.p95_ms, latency.p95_ms, timeText)
                : `from ${timeRange(latency.min_ms, latency.max_ms)}`),
     figure("throughput", {text: threeDigits(latency.per_second), unit: "/s"},
-        `${counted(run.runs.measured, "iteration")}, ${
-            grouped(run.runs.warm_up)} before to warm up`),
+        `${counted(run.runs.measured, "iteration")}, warm-up ${grouped(run.runs.warm_up)}`),
   ];
 }
 
@@ -98,8 +97,7 @@ function findingsList(run) {
       make("ol", {},
           findings.map(
               item => make("li", {}, nameText(item.text, 600),
-                  item.help ? [" ", make("span", {class: "soft"}, nameText(item.help, 600))]
-                            : null))));
+                  item.help ? make("div", {class: "soft"}, nameText(item.help, 600)) : null))));
 }
 
 function themeSwitch() {

@@ -103,7 +103,7 @@ function icicleView(report) {
 
   function render() {
     const pixels = widthOf(frame);
-    const rowPixels = innerWidth <= 704 ? 28.5 : 22.5;
+    const rowPixels = innerWidth <= 704 ? 28.5 : 26;
     const placed = place(pixels);
     const kept = new Set(placed.map(item => item.node));
     for (const [node, cell] of cells)
