@@ -165,6 +165,10 @@ TEST(slices_lie_where_the_samples_were)
     CHECK_NEAR(slices[8 + 1], 2, 0);
     CHECK_NEAR(slices[8 + 2], 1.5e6, 0);
     CHECK_NEAR(slices[8 + 3], 9.3e6, 0);
+    /* conv1 begins with the backbone, conv2 3 ms behind it. */
+    CHECK_NEAR(slices[16 + 2], 0, 0);
+    CHECK_NEAR(slices[20 + 1], 5, 0);
+    CHECK_NEAR(slices[20 + 2], 3e6, 0);
     str_release(&data);
     str_release(&page);
     run_free(run);
