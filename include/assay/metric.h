@@ -193,8 +193,8 @@ struct assay_metric_function {
     size_t n_arguments;
     void *context; /* handed to the functions below */
 
-    /* With ASSAY_NEEDS_DATASET: before the first sample, and each of them.
-     * NULL: nothing is to be done. */
+    /* Before anything else; and with ASSAY_NEEDS_DATASET each sample. NULL:
+     * nothing is to be done. */
     enum assay_status (*begin)(void *context,
                                const struct assay_metric_input *input,
                                struct assay_error *error);

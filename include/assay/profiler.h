@@ -74,9 +74,11 @@ struct assay_dataset {
     size_t n;          /* samples */
     void *context;
     /* Writes sample i into slot `at` of the model's batch of inputs, and its
-     * target, whose boxes stay the dataset's until the next batch. */
+     * target. A built-in detector has an input for each image, of any height
+     * and width: set its dims, n_elements, n_bytes, and data to memory of the
+     * dataset's. That and the boxes are good until the next batch. */
     enum assay_status (*read)(void *context, size_t i,
-                              const struct assay_tensor *inputs, size_t at,
+                              struct assay_tensor *inputs, size_t at,
                               struct assay_target *target,
                               struct assay_error *error);
 };

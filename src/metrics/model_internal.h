@@ -1,0 +1,59 @@
+/* metrics/model_internal.h - what a model of the public interface holds.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef METRICS_MODEL_INTERNAL_H
+#define METRICS_MODEL_INTERNAL_H
+
+#include "base/arena.h"
+#include "detect/session.h"
+#include "graph/layers.h"
+
+#include <assay/model.h>
+
+struct assay_model {
+    struct arena memory; /* of the texts and lists below */
+    struct detect_options options;
+    struct str choices; /* the path of remembered kernels */
+    bool may_fill;      /* weights may be loaded or made */
+    void (*tell)(void *context, const char *line);
+    void *tell_context;
+
+    /* As the model was made, nothing fused. */
+    struct pool *pool;
+    struct graph *graph;
+    bool is_filled;
+    struct model_inputs inputs;
+    struct survey survey;
+    struct layers layers;
+
+    /* For the public interface; built once. */
+    char backend[64];
+    struct assay_totals totals;
+    struct assay_layer *public_layers;
+    struct assay_parameter *parameters;
+    size_t n_parameters;
+    struct assay_tensor *public_inputs;
+
+    /* Once it is run. */
+    struct session session;
+    struct tensor *run_inputs;
+    struct assay_tensor *outputs;
+};
+
+/* What the public interface shows of the graph; the survey is made. */
+enum assay_status model_describe(struct assay_model *model, struct error *err);
+/* Gives the parameters the data of the graph. */
+void model_describe_data(struct assay_model *model);
+struct assay_tensor model_describe_tensor(const struct tensor *tensor);
+
+/* Loads or makes the weights of the graph. */
+enum assay_status model_weights(struct assay_model *model, struct error *err);
+/* Lines that were collected, one at a time. tell may be NULL. */
+void lines_tell(const struct str *lines,
+                void (*tell)(void *context, const char *line), void *context);
+void model_tell(const struct assay_model *model, const struct str *lines);
+
+/* Ends what model_run.c began. */
+void model_stop(struct assay_model *model);
+
+#endif

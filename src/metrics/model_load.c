@@ -1,0 +1,340 @@
+/* metrics/model_load.c - models of the public interface: opening and closing.
+ */
+#include "metrics/model_internal.h"
+
+#include "base/cache.h"
+#include "base/mem.h"
+#include "formats/load_weights.h"
+#include "formats/published.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void assay_model_free(struct assay_model *model)
+{
+    if (!model)
+        return;
+    model_stop(model);
+    layers_release(&model->layers);
+    survey_release(&model->survey);
+    model_inputs_release(&model->inputs);
+    graph_free(model->graph);
+    pool_free(model->pool);
+    str_release(&model->choices);
+    arena_release(&model->memory);
+    mem_free(model);
+}
+
+void lines_tell(const struct str *lines,
+                void (*tell)(void *context, const char *line), void *context)
+{
+    const char *line = str_text(lines);
+    char text[256];
+
+    while (tell && *line) {
+        size_t n = strcspn(line, "\n");
+
+        snprintf(text, sizeof text, "%.*s", (int)n, line);
+        tell(context, text);
+        line += line[n] ? n + 1 : n;
+    }
+}
+
+void model_tell(const struct assay_model *model, const struct str *lines)
+{
+    lines_tell(lines, model->tell, model->tell_context);
+}
+
+/* ---- what is asked for ---------------------------------------------------
+ */
+
+static enum assay_status
+find_variant(const char *name, enum model_variant *variant, struct error *err)
+{
+    static const char *const names[] = {[MODEL_IMAGENET] = "imagenet",
+                                        [MODEL_CIFAR10] = "cifar10",
+                                        [MODEL_CIFAR100] = "cifar100"};
+
+    *variant = MODEL_IMAGENET;
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *variant = (enum model_variant)i;
+            return ASSAY_OK;
+        }
+    }
+    return name ? error_set(err, ASSAY_BAD_USAGE,
+                            "there is no variant '%s'; there are imagenet, "
+                            "cifar10 and cifar100",
+                            name)
+                : ASSAY_OK;
+}
+
+static enum assay_status copy_shapes(struct assay_model *model,
+                                     const struct assay_model_options *options,
+                                     struct error *err)
+{
+    size_t n = options->n_shapes;
+    struct onnx_shape_choice *copies =
+        arena_alloc(&model->memory, (n + 1) * sizeof *copies);
+
+    if (!copies)
+        return error_nomem(err, n * sizeof *copies, "shapes of inputs");
+    for (size_t i = 0; i < n; i++) {
+        const struct assay_input_shape *shape = &options->shapes[i];
+
+        if (shape->rank < 0 || shape->rank > SHAPE_MAX_RANK)
+            return error_set(
+                err, ASSAY_BAD_USAGE,
+                "a shape of %d dimensions; at most %d are possible",
+                shape->rank, SHAPE_MAX_RANK);
+        copies[i] = (struct onnx_shape_choice){.shape.rank = shape->rank};
+        memcpy(copies[i].shape.dims, shape->dims, sizeof shape->dims);
+        if (!shape->input)
+            continue;
+        copies[i].input = arena_strdup(&model->memory, shape->input);
+        if (!copies[i].input)
+            return error_nomem(err, strlen(shape->input), "an input's name");
+    }
+    model->options.onnx.shapes = copies;
+    model->options.onnx.n_shapes = n;
+    return ASSAY_OK;
+}
+
+/* A built-in model, or the path of a file. */
+static enum assay_status choose_model(struct assay_model *model,
+                                      const char *name, struct error *err)
+{
+    struct detect_options *job = &model->options;
+
+    job->model = model_full_name(name);
+    if (job->model)
+        return ASSAY_OK;
+    if (access(name, F_OK) != 0)
+        return error_set(err, ASSAY_NOT_FOUND,
+                         "there is no built-in model and no file '%s'; 'assay "
+                         "help run' names the models",
+                         name);
+    job->is_onnx = true;
+    job->model = arena_strdup(&model->memory, name);
+    return job->model ? ASSAY_OK
+                      : error_nomem(err, strlen(name), "a file name");
+}
+
+static enum assay_status set_build(struct assay_model *model,
+                                   const struct assay_model_options *options,
+                                   struct error *err)
+{
+    struct detect_options *job = &model->options;
+    bool is_classifier =
+        !job->is_onnx && model_task(job->model) == TASK_CLASSIFICATION;
+    enum model_variant variant;
+    enum assay_status st = find_variant(options->variant, &variant, err);
+
+    if (st)
+        return st;
+    job->recipe = recipe_defaults();
+    job->decode = DECODE_NONE;
+    job->build = model_defaults();
+    if (is_classifier)
+        job->recipe = recipe_of_variant(variant);
+    if (!job->is_onnx) {
+        job->decode = is_classifier ? DECODE_CLASSES : DECODE_DETECTOR;
+        job->build = model_options_for(job->model, variant);
+    }
+    job->build.n_images = options->batch > 0 ? options->batch : 1;
+    if (options->classes > 0)
+        job->build.n_classes = options->classes;
+    if (job->weights)
+        job->build.norm_eps = weights_norm_eps(job->weights);
+    if (options->width)
+        job->recipe.width = options->width;
+    if (options->height)
+        job->recipe.height = options->height;
+    return ASSAY_OK;
+}
+
+static int processors(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n > 0 ? (int)n : 1;
+}
+
+static enum assay_status set_options(struct assay_model *model,
+                                     const char *name,
+                                     const struct assay_model_options *options,
+                                     struct error *err)
+{
+    struct detect_options *job = &model->options;
+    enum assay_status st = choose_model(model, name, err);
+
+    if (st)
+        return st;
+    job->seed = options->seed;
+    job->n_threads = options->threads > 0 ? options->threads : processors();
+    job->detail = ENGINE_OPS;
+    job->tuning_seconds = 2;
+    job->n_warm_up = 1;
+    job->is_random = true;
+    if (options->weights && job->is_onnx)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s has its own weights; --weights is for built-in "
+                         "models",
+                         name);
+    if (options->weights) {
+        job->weights = arena_strdup(&model->memory, options->weights);
+        if (!job->weights)
+            return error_nomem(err, strlen(options->weights), "a file name");
+    }
+    model->may_fill = !options->has_no_weights;
+    model->tell = options->tell;
+    model->tell_context = options->tell_context;
+    st = set_build(model, options, err);
+    return st ? st : copy_shapes(model, options, err);
+}
+
+/* Without a home, or where it may not be written to, choices are made anew. */
+static void find_choices(struct assay_model *model)
+{
+    if (cache_path("kernels.txt", &model->choices, NULL) ||
+        cache_make_folders(model->choices.text, NULL))
+        str_clear(&model->choices);
+    if (model->choices.n)
+        model->options.choices_path = model->choices.text;
+}
+
+/* ---- the graph -----------------------------------------------------------
+ */
+
+static enum assay_status open_graph(struct assay_model *model,
+                                    struct error *err)
+{
+    const struct detect_options *job = &model->options;
+    struct onnx_options onnx = job->onnx;
+    struct str lines = {0};
+    struct sink problems = sink_to_str(&lines);
+    enum assay_status st = pool_new(&model->pool, err);
+
+    if (!st && !job->is_onnx)
+        return model_build(job->model, &job->build, &model->graph, err);
+    if (!st) {
+        onnx.problems = &problems;
+        st = onnx_load(job->model, &onnx, model->pool, &model->graph, err);
+        model->is_filled = !st;
+    }
+    if (st)
+        model_tell(model, &lines);
+    str_release(&lines);
+    return st;
+}
+
+/* A file may have fixed how many images it takes. */
+static enum assay_status check_batch(const struct assay_model *model,
+                                     struct error *err)
+{
+    int64_t batch = model->options.build.n_images;
+    const struct shape *shape = &model->inputs.shapes[0];
+    char text[64];
+
+    if (!model->options.is_onnx || batch == 1 ||
+        (model->inputs.n && shape->rank && shape->dims[0] == batch))
+        return ASSAY_OK;
+    if (!model->inputs.n)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s reads nothing; a batch of %lld cannot be",
+                         model->options.model, (long long)batch);
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "the input of %s is %s; a batch of %lld does not fit",
+                     model->options.model, shape_text(shape, text, sizeof text),
+                     (long long)batch);
+}
+
+static enum assay_status look_over(struct assay_model *model, struct error *err)
+{
+    enum assay_status st =
+        model_inputs_shapes(&model->inputs, &model->options, model->graph, err);
+
+    if (!st)
+        st = check_batch(model, err);
+    if (!st)
+        st = survey_graph(&model->survey, model->graph, model->inputs.shapes,
+                          err);
+    if (!st)
+        st = layers_list(&model->layers, model->graph, &model->survey, err);
+    return st ? st : model_describe(model, err);
+}
+
+enum assay_status assay_model_load(const char *name,
+                                   const struct assay_model_options *options,
+                                   struct assay_model **out,
+                                   struct assay_error *error)
+{
+    static const struct assay_model_options defaults;
+    struct assay_model *model = mem_zalloc(sizeof *model);
+    struct error err = {0};
+    enum assay_status st;
+
+    *out = NULL;
+    if (!model)
+        return error_export(&err, error_nomem(&err, sizeof *model, "a model"),
+                            error);
+    st = set_options(model, name, options ? options : &defaults, &err);
+    if (!st) {
+        find_choices(model);
+        st = open_graph(model, &err);
+    }
+    if (!st)
+        st = look_over(model, &err);
+    if (st)
+        assay_model_free(model);
+    else
+        *out = model;
+    return error_export(&err, st, error);
+}
+
+/* ---- the weights ---------------------------------------------------------
+ */
+
+static enum assay_status load_checkpoint(struct assay_model *model,
+                                         struct error *err)
+{
+    struct str lines = {0};
+    struct sink sink = sink_to_str(&lines);
+    const struct weights_problems problems = {.sink = &sink, .most = 10};
+    enum assay_status st =
+        weights_load_file(model->graph, model->options.weights, model->pool,
+                          &problems, NULL, err);
+
+    if (st)
+        model_tell(model, &lines);
+    str_release(&lines);
+    return st;
+}
+
+enum assay_status model_weights(struct assay_model *model, struct error *err)
+{
+    enum assay_status st;
+
+    if (model->is_filled)
+        return ASSAY_OK;
+    if (!model->may_fill)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s was loaded without weights (--no-weights)",
+                         graph_name(model->graph));
+    st = model->options.weights
+             ? load_checkpoint(model, err)
+             : model_fill(model->graph, model->pool, model->options.seed, err);
+    model->is_filled = !st;
+    if (!st)
+        model_describe_data(model);
+    return st;
+}
+
+enum assay_status assay_model_fill(struct assay_model *model,
+                                   struct assay_error *error)
+{
+    struct error err = {0};
+
+    return error_export(&err, model_weights(model, &err), error);
+}

@@ -1,0 +1,369 @@
+/* metrics/profiler.c - profilers of the public interface. */
+#include "metrics/profiler_internal.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double default_plugin_seconds = 60;
+
+void assay_profiler_free(struct assay_profiler *profiler)
+{
+    if (!profiler)
+        return;
+    for (size_t i = 0; i < profiler->n_results; i++)
+        mem_free(profiler->results[i]);
+    mem_free(profiler->results);
+    mem_free(profiler->arguments);
+    registry_release(&profiler->registry);
+    plugins_release(&profiler->plugins);
+    arena_release(&profiler->memory);
+    mem_free(profiler);
+}
+
+/* Lists for functions that did not ask for data or times. */
+static enum assay_status copy_bare(struct assay_profiler *profiler,
+                                   struct error *err)
+{
+    const struct assay_model *model = profiler->model;
+    size_t n_parameters, n_layers;
+    const struct assay_parameter *parameters =
+        assay_model_parameters(model, &n_parameters);
+    const struct assay_layer *layers = assay_model_layers(model, &n_layers);
+
+    profiler->bare_parameters =
+        arena_alloc(&profiler->memory, (n_parameters + 1) * sizeof *parameters);
+    profiler->bare_layers =
+        arena_alloc(&profiler->memory, (n_layers + 1) * sizeof *layers);
+    if (!profiler->bare_parameters || !profiler->bare_layers)
+        return error_nomem(err, n_parameters * sizeof *parameters,
+                           "a profiler");
+    for (size_t i = 0; i < n_parameters; i++) {
+        profiler->bare_parameters[i] = parameters[i];
+        profiler->bare_parameters[i].tensor.data = NULL;
+    }
+    for (size_t i = 0; i < n_layers; i++) {
+        profiler->bare_layers[i] = layers[i];
+        profiler->bare_layers[i].mean_ns = NAN;
+    }
+    return ASSAY_OK;
+}
+
+enum assay_status
+assay_profiler_new(struct assay_model *model,
+                   const struct assay_profiler_options *options,
+                   struct assay_profiler **out, struct assay_error *error)
+{
+    struct assay_profiler *profiler = mem_zalloc(sizeof *profiler);
+    struct error err = {0};
+    char batch[24];
+    enum assay_status st;
+
+    *out = NULL;
+    if (!profiler)
+        return error_export(
+            &err, error_nomem(&err, sizeof *profiler, "a profiler"), error);
+    profiler->model = model;
+    if (options)
+        profiler->options = *options;
+    if (!(profiler->options.plugin_seconds > 0))
+        profiler->options.plugin_seconds = default_plugin_seconds;
+    st = error_export(&err, copy_bare(profiler, &err), error);
+    snprintf(batch, sizeof batch, "%" PRIu64, model->totals.images);
+    if (!st)
+        st = assay_profiler_set(profiler, "batch", batch, error);
+    if (st)
+        assay_profiler_free(profiler);
+    else
+        *out = profiler;
+    return st;
+}
+
+/* ---- who computes what ---------------------------------------------------
+ */
+
+/* A result for every key; those of functions that lost theirs are forgotten. */
+static enum assay_status match_results(struct assay_profiler *profiler,
+                                       struct error *err)
+{
+    size_t n = profiler->registry.n_keys;
+    void *moved = vec_reserve(profiler->results, &profiler->results_capacity,
+                              n + 1, sizeof *profiler->results);
+
+    if (!moved)
+        return error_nomem(err, n * sizeof *profiler->results, "results");
+    profiler->results = moved;
+    for (; profiler->n_results < n; profiler->n_results++) {
+        struct kept_result *kept = mem_zalloc(sizeof *kept);
+
+        if (!kept)
+            return error_nomem(err, sizeof *kept, "a result");
+        profiler->results[profiler->n_results] = kept;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (profiler->results[i]->function !=
+            profiler->registry.keys[i].function)
+            profiler->results[i]->is_there = false;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status add_function(struct assay_profiler *profiler,
+                                      const struct registered *registered,
+                                      struct error *err)
+{
+    struct str lines = {0};
+    struct sink warnings = sink_to_str(&lines);
+    enum assay_status st =
+        registry_add(&profiler->registry, registered, &warnings, err);
+
+    if (!st)
+        st = match_results(profiler, err);
+    if (!st)
+        lines_tell(&lines, profiler->options.warn,
+                   profiler->options.warn_context);
+    str_release(&lines);
+    return st;
+}
+
+enum assay_status
+assay_profiler_register(struct assay_profiler *profiler,
+                        const struct assay_metric_function *function,
+                        unsigned flags, struct assay_error *error)
+{
+    struct error err = {0};
+
+    return error_export(&err,
+                        add_function(profiler,
+                                     &(struct registered){
+                                         .function = function,
+                                         .is_override = flags & ASSAY_OVERRIDE},
+                                     &err),
+                        error);
+}
+
+static enum assay_status add_plugins(struct assay_profiler *profiler,
+                                     size_t first, bool is_override,
+                                     struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = first; i < profiler->plugins.n; i++) {
+        const struct assay_metric_plugin *plugin = profiler->plugins.items[i];
+
+        for (size_t k = 0; !st && k < plugin->n_functions; k++)
+            st = add_function(
+                profiler,
+                &(struct registered){.function = &plugin->functions[k],
+                                     .is_override = is_override,
+                                     .is_foreign = true},
+                err);
+    }
+    return st;
+}
+
+enum assay_status assay_profiler_load_plugin(struct assay_profiler *profiler,
+                                             const char *path, unsigned flags,
+                                             struct assay_error *error)
+{
+    size_t first = profiler->plugins.n;
+    struct error err = {0};
+    enum assay_status st = plugins_load(&profiler->plugins, path, &err);
+
+    if (!st)
+        st = add_plugins(profiler, first, flags & ASSAY_OVERRIDE, &err);
+    return error_export(&err, st, error);
+}
+
+enum assay_status assay_profiler_set(struct assay_profiler *profiler,
+                                     const char *argument, const char *value,
+                                     struct assay_error *error)
+{
+    struct argument_value *moved =
+        vec_reserve(profiler->arguments, &profiler->arguments_capacity,
+                    profiler->n_arguments + 1, sizeof *moved);
+    struct argument_value added = {
+        .name = arena_strdup(&profiler->memory, argument),
+        .value = arena_strdup(&profiler->memory, value)};
+    struct error err = {0};
+    size_t at = 0;
+
+    if (moved)
+        profiler->arguments = moved;
+    if (!moved || !added.name || !added.value)
+        return error_export(
+            &err, error_nomem(&err, strlen(value), "an argument"), error);
+    while (at < profiler->n_arguments && strcmp(moved[at].name, argument) != 0)
+        at++;
+    moved[at] = added;
+    profiler->n_arguments += at == profiler->n_arguments;
+    for (size_t i = 0; i < profiler->n_results; i++)
+        profiler->results[i]->is_there = false;
+    return ASSAY_OK;
+}
+
+void assay_profiler_set_dataset(struct assay_profiler *profiler,
+                                const struct assay_dataset *dataset)
+{
+    profiler->dataset = dataset;
+    for (size_t i = 0; i < profiler->n_results; i++)
+        profiler->results[i]->is_there = false;
+}
+
+/* ---- values --------------------------------------------------------------
+ */
+
+static enum assay_status compute(struct assay_profiler *profiler,
+                                 const char *key, bool is_anew,
+                                 const struct assay_result **out,
+                                 struct error *err)
+{
+    size_t at = registry_find(&profiler->registry, key);
+    const struct kept_result *kept;
+    enum assay_status st = ASSAY_OK;
+    size_t function;
+
+    *out = NULL;
+    if (at == SIZE_MAX)
+        return error_set(err, ASSAY_NOT_FOUND, "there is no metric '%s'", key);
+    kept = profiler->results[at];
+    function = profiler->registry.keys[at].function;
+    if (is_anew && profiler->registry.functions[function].function->needs &
+                       ASSAY_NEEDS_RUN)
+        profiler->is_measured = false;
+    if (is_anew || !kept->is_there)
+        st = profiler_run(profiler, &function, 1, err);
+    if (!st && kept->result.status)
+        st = error_set(err, kept->result.status, "%s", kept->reason);
+    *out = kept->is_there ? &kept->result : NULL;
+    return st;
+}
+
+enum assay_status assay_profiler_compute(struct assay_profiler *profiler,
+                                         const char *key, int recompute,
+                                         const struct assay_result **out,
+                                         struct assay_error *error)
+{
+    struct error err = {0};
+
+    return error_export(&err, compute(profiler, key, recompute, out, &err),
+                        error);
+}
+
+/* Whether one of its keys has no value yet. */
+static bool is_wanted(const struct assay_profiler *profiler, size_t function,
+                      bool is_anew)
+{
+    const struct registry *registry = &profiler->registry;
+
+    for (size_t i = 0; i < registry->n_keys; i++) {
+        if (registry->keys[i].function == function &&
+            (is_anew || !profiler->results[i]->is_there))
+            return true;
+    }
+    return false;
+}
+
+static enum assay_status compute_all(struct assay_profiler *profiler,
+                                     bool is_anew, struct error *err)
+{
+    size_t n = profiler->registry.n_functions, n_wanted = 0;
+    size_t *wanted = mem_array(n, sizeof *wanted);
+    enum assay_status st;
+
+    if (!wanted)
+        return error_nomem(err, n * sizeof *wanted, "metrics");
+    if (is_anew)
+        profiler->is_measured = false;
+    for (size_t i = 0; i < n; i++) {
+        if (is_wanted(profiler, i, is_anew))
+            wanted[n_wanted++] = i;
+    }
+    st = profiler_run(profiler, wanted, n_wanted, err);
+    mem_free(wanted);
+    return st;
+}
+
+enum assay_status assay_profiler_compute_all(struct assay_profiler *profiler,
+                                             int recompute,
+                                             struct assay_error *error)
+{
+    struct error err = {0};
+
+    return error_export(&err, compute_all(profiler, recompute, &err), error);
+}
+
+size_t assay_profiler_count(const struct assay_profiler *profiler)
+{
+    return profiler->registry.n_keys;
+}
+
+const struct assay_metric *
+assay_profiler_metric(const struct assay_profiler *profiler, size_t i)
+{
+    return profiler->registry.keys[i].metric;
+}
+
+const struct assay_result *
+assay_profiler_result(const struct assay_profiler *profiler, size_t i)
+{
+    const struct kept_result *kept = profiler->results[i];
+
+    return kept->is_there ? &kept->result : NULL;
+}
+
+/* ---- two models ----------------------------------------------------------
+ */
+
+static double enhance(enum assay_comparison comparison, double first,
+                      double second)
+{
+    double value = NAN;
+
+    switch (comparison) {
+    case ASSAY_COMPARE_NONE:
+        break;
+    case ASSAY_COMPARE_DIFFERENCE:
+        value = second - first;
+        break;
+    case ASSAY_COMPARE_RATIO:
+        value = second / first;
+        break;
+    case ASSAY_COMPARE_RECIPROCAL:
+        value = first / second;
+        break;
+    }
+    return isfinite(value) ? value : NAN;
+}
+
+enum assay_status assay_profiler_compare(struct assay_profiler *first,
+                                         struct assay_profiler *second,
+                                         const char *key,
+                                         struct assay_enhancement *out,
+                                         struct assay_error *error)
+{
+    const struct assay_result *results[2] = {NULL, NULL};
+    struct assay_profiler *const profilers[2] = {first, second};
+    struct error err = {0};
+
+    *out =
+        (struct assay_enhancement){.first = NAN, .second = NAN, .value = NAN};
+    for (int i = 0; i < 2; i++) {
+        struct error of_one = {0};
+        enum assay_status st =
+            compute(profilers[i], key, false, &results[i], &of_one);
+
+        if (st == ASSAY_NOMEM || (st && !results[i]))
+            return error_export(&of_one, st, error);
+    }
+    out->metric = results[0]->metric;
+    out->first = results[0]->value;
+    out->second = results[1]->value;
+    out->unit = results[0]->status ? results[1]->unit : results[0]->unit;
+    out->value = enhance(out->metric->comparison, out->first, out->second);
+    return error_export(&err, ASSAY_OK, error);
+}

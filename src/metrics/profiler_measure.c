@@ -1,0 +1,99 @@
+/* metrics/profiler_measure.c - a model measured for its metrics. */
+#include "metrics/profiler_internal.h"
+
+#include "base/mem.h"
+#include "metrics/layer_times.h"
+#include "metrics/measured_run.h"
+#include "run/run.h"
+
+#include <math.h>
+
+static enum assay_status read_run(struct assay_profiler *profiler,
+                                  const struct run *run, struct error *err)
+{
+    const struct detect_options *options = &profiler->model->options;
+    int64_t peak = run_memory_of(run)->peak_bytes;
+    uint32_t scope = run_model_scope(run);
+    struct scope_stats stats;
+    enum assay_status st;
+
+    if (scope == RUN_NONE)
+        return error_set(err, ASSAY_BAD_INPUT, "the model did not run");
+    st = run_scope_stats(run, scope, RUN_ANY, &stats, err);
+    if (st)
+        return st;
+    profiler->measured = (struct assay_measured){
+        .n = stats.n,
+        .images = (uint64_t)options->build.n_images,
+        .threads = options->n_threads,
+        .median_ns = stats.median_ns,
+        .low_ns = stats.median_low_ns,
+        .high_ns = stats.median_high_ns,
+        .mean_ns = stats.mean_ns,
+        .p95_ns = stats.p95_ns,
+        .min_ns = stats.min_ns,
+        .max_ns = stats.max_ns,
+        .peak_bytes = peak == RUN_UNKNOWN ? NAN : (double)peak,
+    };
+    return ASSAY_OK;
+}
+
+static enum assay_status read_layers(struct assay_model *model,
+                                     const struct run *run, struct error *err)
+{
+    struct layer_time *times = NULL;
+    enum assay_status st =
+        layer_times_read(run, model->graph, &model->layers, &times, err);
+
+    for (size_t i = 0; !st && i < model->layers.n; i++)
+        model->public_layers[i].mean_ns = times[i].ns;
+    mem_free(times);
+    return st;
+}
+
+/* How long is measured where the user does not say. */
+static void set_pace(const struct assay_profiler *profiler,
+                     struct detect_options *job)
+{
+    static const uint64_t at_least = 10;
+    static const double goal = 0.02, seconds = 5;
+    uint64_t wanted = profiler->options.iterations;
+    uint64_t batch = (uint64_t)job->build.n_images;
+
+    job->n_images = (wanted ? wanted : at_least) * batch;
+    job->precision_goal = wanted ? 0 : goal;
+    job->time_limit = seconds;
+}
+
+enum assay_status profiler_measure(struct assay_profiler *profiler,
+                                   struct error *err)
+{
+    struct assay_model *model = profiler->model;
+    struct detect_options job = model->options;
+    struct str lines = {0};
+    struct sink warnings = sink_to_str(&lines);
+    struct run *run = NULL;
+    enum assay_status st;
+
+    if (profiler->is_measured)
+        return ASSAY_OK;
+    if (!model->may_fill)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s was loaded without weights (--no-weights), and "
+                         "cannot be run",
+                         graph_name(model->graph));
+    job.warnings = &warnings;
+    job.onnx.problems = &warnings;
+    set_pace(profiler, &job);
+    st = measured_run(&job, &run, err);
+    if (st)
+        model_tell(model, &lines);
+    if (!st)
+        st = read_run(profiler, run, err);
+    if (!st)
+        st = read_layers(model, run, err);
+    profiler->is_measured = !st;
+    run_free(run);
+    str_release(&lines);
+    return st;
+}

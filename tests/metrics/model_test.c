@@ -1,0 +1,67 @@
+/* Models of the public interface: what they are, and what they compute. */
+#include "test.h"
+
+#include <assay/profiler.h>
+#include <math.h>
+#include <string.h>
+
+static struct assay_model *load(const char *name,
+                                const struct assay_model_options *options)
+{
+    struct assay_error error = {0};
+    struct assay_model *model;
+
+    CHECK_STATUS(assay_model_load(name, options, &model, &error), ASSAY_OK,
+                 &error);
+    return model;
+}
+
+static double value_of(struct assay_model *model, const char *key,
+                       const char *unit)
+{
+    const struct assay_result *result;
+    struct assay_profiler *profiler;
+    struct assay_error error = {0};
+    double shown;
+
+    CHECK_STATUS(assay_profiler_new(model, NULL, &profiler, &error), ASSAY_OK,
+                 &error);
+    CHECK_STATUS(assay_profiler_register_standard(profiler, &error), ASSAY_OK,
+                 &error);
+    CHECK_STATUS(assay_profiler_compute(profiler, key, 0, &result, &error),
+                 ASSAY_OK, &error);
+    CHECK_STR(result->unit->name, unit);
+    shown = result->shown;
+    assay_profiler_free(profiler);
+    return shown;
+}
+
+/* The table people know: kuangliu's ResNet-18 on CIFAR-100. */
+TEST(resnet18_for_cifar100_has_the_known_metrics)
+{
+    const struct assay_model_options options = {.variant = "cifar100",
+                                                .has_no_weights = 1};
+    struct assay_model *model = load("resnet18", &options);
+
+    CHECK_NEAR(value_of(model, "total_params", "Millions"), 11.2201, 5e-5);
+    CHECK_NEAR(value_of(model, "model_size", "MB"), 42.8014, 5e-5);
+    CHECK_NEAR(value_of(model, "complexity", "GigaMACs"), 0.5567, 5e-5);
+    CHECK_NEAR(value_of(model, "complexity_products", "GigaMACs"), 0.5555,
+               5e-5);
+    CHECK_NEAR(value_of(model, "memory_footprint", "MB"), 48.4389, 5e-5);
+    assay_model_free(model);
+}
+
+/* A batch has more values, but an image as many multiply-adds. */
+TEST(a_batch_makes_the_footprint_larger_and_nothing_else)
+{
+    const struct assay_model_options options = {
+        .variant = "cifar100", .batch = 4, .has_no_weights = 1};
+    struct assay_model *model = load("resnet18", &options);
+
+    CHECK_NEAR(value_of(model, "model_size", "MB"), 42.8014, 5e-5);
+    CHECK_NEAR(value_of(model, "complexity", "GigaMACs"), 0.5567, 5e-5);
+    CHECK_NEAR(value_of(model, "memory_footprint", "MB"),
+               42.80140 + 4 * (48.438889 - 42.80140), 1e-3);
+    assay_model_free(model);
+}
