@@ -1,11 +1,13 @@
-# make install: the program with its manual and completion, the library, its
-# headers and its pkg-config file.
-configure_file(cmake/assay.pc.in ${CMAKE_BINARY_DIR}/assay.pc @ONLY)
+# make install: the program with its manual and completion, the libraries,
+# their headers and their pkg-config files.
+foreach(name assay assay-models)
+  configure_file(cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+endforeach()
 
-install(TARGETS assay assay_shared)
+install(TARGETS assay assay_shared assay_models_shared)
 install(FILES include/assay.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/assay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES ${CMAKE_BINARY_DIR}/assay.pc
+install(FILES ${CMAKE_BINARY_DIR}/assay.pc ${CMAKE_BINARY_DIR}/assay-models.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # The program writes its own manual and completion.
