@@ -17,6 +17,8 @@
 #include <assay/metric.h>
 #include <assay/model.h>
 
+#include <signal.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,6 +30,8 @@ struct assay_profiler_options {
     uint64_t iterations;   /* passes to measure; 0: until the median is known
                               to 2 %, or for 5 seconds */
     double plugin_seconds; /* that a plug-in may take; 0: 60 */
+    /* Not 0: end the measuring after the pass under way. NULL: never. */
+    const volatile sig_atomic_t *stop;
     /* Told that a function takes the place of another; NULL: nobody is. */
     void (*warn)(void *context, const char *line);
     void *warn_context;
@@ -121,6 +125,10 @@ assay_profiler_metric(const struct assay_profiler *profiler, size_t i);
 ASSAY_API const struct assay_result *
 assay_profiler_result(const struct assay_profiler *profiler, size_t i);
 
+/* What was measured for them; NULL where nothing needed a run. */
+ASSAY_API const struct assay_measured *
+assay_profiler_measured(const struct assay_profiler *profiler);
+
 /* ---- two models ------------------------------------------------------- */
 
 struct assay_enhancement {
@@ -130,7 +138,12 @@ struct assay_enhancement {
     double value;                  /* see enum assay_comparison; NaN: none */
 };
 
-/* From the first model to the second. Computes what was not computed yet. */
+/* From the first result to the second, which is of the same metric. */
+ASSAY_API struct assay_enhancement
+assay_enhance(const struct assay_result *first,
+              const struct assay_result *second);
+
+/* The same by key. Computes what was not computed yet. */
 ASSAY_API enum assay_status assay_profiler_compare(
     struct assay_profiler *first, struct assay_profiler *second,
     const char *key, struct assay_enhancement *out, struct assay_error *error);

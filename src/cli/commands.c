@@ -10,6 +10,7 @@
 const struct command *const commands[] = {
     &cmd_run,
     &cmd_layers,
+    &cmd_metrics,
     &cmd_weights,
     &cmd_machine,
     &cmd_verify,

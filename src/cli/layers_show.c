@@ -1,7 +1,6 @@
 /* cli/layers_show.c - see layers_show.h. */
 #include "cli/layers_show.h"
 
-#include "base/json.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -254,6 +253,15 @@ static void put_layer(const struct layers_view *view, struct json_writer *json,
     json_object_end(json);
 }
 
+void layers_put_json(const struct layers_view *view, struct json_writer *json)
+{
+    json_key(json, "layers");
+    json_array_begin(json);
+    for (size_t i = 0; i < view->layers->n; i++)
+        put_layer(view, json, i);
+    json_array_end(json);
+}
+
 void layers_show_json(const struct layers_view *view, struct sink *sink,
                       const struct term *term)
 {
@@ -263,11 +271,7 @@ void layers_show_json(const struct layers_view *view, struct sink *sink,
     json_object_begin(&json);
     json_member_string(&json, "model", graph_name(view->graph));
     json_member_string(&json, "input", view->input);
-    json_key(&json, "layers");
-    json_array_begin(&json);
-    for (size_t i = 0; i < view->layers->n; i++)
-        put_layer(view, &json, i);
-    json_array_end(&json);
+    layers_put_json(view, &json);
     json_key(&json, "total");
     json_object_begin(&json);
     put_numbers(&json, &view->layers->total);

@@ -4,6 +4,7 @@
 #ifndef CLI_LAYERS_SHOW_H
 #define CLI_LAYERS_SHOW_H
 
+#include "base/json.h"
 #include "base/term.h"
 #include "metrics/layer_times.h"
 
@@ -17,6 +18,9 @@ struct layers_view {
 
 typedef void layers_show(const struct layers_view *view, struct sink *sink,
                          const struct term *term);
+
+/* The member "layers" of an object. */
+void layers_put_json(const struct layers_view *view, struct json_writer *json);
 
 layers_show layers_show_table, layers_show_json, layers_show_csv,
     layers_show_markdown;

@@ -193,6 +193,26 @@ enum assay_status model_describe(struct assay_model *model, struct error *err)
     return st;
 }
 
+static const char *weights_text(const struct assay_model *model)
+{
+    if (model->options.is_onnx)
+        return model->options.model;
+    if (!model->may_fill)
+        return "none";
+    return model->options.weights ? model->options.weights : model->random_text;
+}
+
+struct model_parts model_parts(const struct assay_model *model)
+{
+    return (struct model_parts){
+        .graph = model->graph,
+        .layers = &model->layers,
+        .times = model->times,
+        .input = str_text(&model->input_text),
+        .weights = weights_text(model),
+    };
+}
+
 /* ---- the public interface ------------------------------------------------
  */
 

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "detect/session.h"
-#include "graph/layers.h"
+#include "metrics/model_parts.h"
 
 #include <assay/model.h>
 
@@ -25,14 +25,19 @@ struct assay_model {
     struct model_inputs inputs;
     struct survey survey;
     struct layers layers;
+    struct str input_text; /* "images 1x3x224x224" */
 
     /* For the public interface; built once. */
-    char backend[64];
+    char backend[64], random_text[64];
     struct assay_totals totals;
     struct assay_layer *public_layers;
     struct assay_parameter *parameters;
     size_t n_parameters;
     struct assay_tensor *public_inputs;
+
+    /* Once it was measured. */
+    struct run *run;
+    struct layer_time *times; /* one a layer */
 
     /* Once it is run. */
     struct session session;
@@ -52,6 +57,8 @@ enum assay_status model_weights(struct assay_model *model, struct error *err);
 void lines_tell(const struct str *lines,
                 void (*tell)(void *context, const char *line), void *context);
 void model_tell(const struct assay_model *model, const struct str *lines);
+
+void model_forget_times(struct assay_model *model);
 
 /* Ends what model_run.c began. */
 void model_stop(struct assay_model *model);

@@ -6,16 +6,28 @@
 #include "base/mem.h"
 #include "formats/load_weights.h"
 #include "formats/published.h"
+#include "run/run.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+void model_forget_times(struct assay_model *model)
+{
+    mem_free(model->times);
+    run_free(model->run);
+    model->times = NULL;
+    model->run = NULL;
+}
 
 void assay_model_free(struct assay_model *model)
 {
     if (!model)
         return;
     model_stop(model);
+    model_forget_times(model);
+    str_release(&model->input_text);
     layers_release(&model->layers);
     survey_release(&model->survey);
     model_inputs_release(&model->inputs);
@@ -188,6 +200,8 @@ static enum assay_status set_options(struct assay_model *model,
             return error_nomem(err, strlen(options->weights), "a file name");
     }
     model->may_fill = !options->has_no_weights;
+    snprintf(model->random_text, sizeof model->random_text,
+             "random (seed %" PRIu64 ")", options->seed);
     model->tell = options->tell;
     model->tell_context = options->tell_context;
     st = set_build(model, options, err);
@@ -262,6 +276,9 @@ static enum assay_status look_over(struct assay_model *model, struct error *err)
                           err);
     if (!st)
         st = layers_list(&model->layers, model->graph, &model->survey, err);
+    if (!st)
+        st = model_inputs_text(&model->inputs, model->graph, &model->input_text,
+                               err);
     return st ? st : model_describe(model, err);
 }
 

@@ -316,11 +316,17 @@ assay_profiler_result(const struct assay_profiler *profiler, size_t i)
     return kept->is_there ? &kept->result : NULL;
 }
 
+const struct assay_measured *
+assay_profiler_measured(const struct assay_profiler *profiler)
+{
+    return profiler->is_measured ? &profiler->measured : NULL;
+}
+
 /* ---- two models ----------------------------------------------------------
  */
 
-static double enhance(enum assay_comparison comparison, double first,
-                      double second)
+static double set_side_by_side(enum assay_comparison comparison, double first,
+                               double second)
 {
     double value = NAN;
 
@@ -340,6 +346,19 @@ static double enhance(enum assay_comparison comparison, double first,
     return isfinite(value) ? value : NAN;
 }
 
+struct assay_enhancement assay_enhance(const struct assay_result *first,
+                                       const struct assay_result *second)
+{
+    return (struct assay_enhancement){
+        .metric = first->metric,
+        .first = first->value,
+        .second = second->value,
+        .unit = first->status ? second->unit : first->unit,
+        .value = set_side_by_side(first->metric->comparison, first->value,
+                                  second->value),
+    };
+}
+
 enum assay_status assay_profiler_compare(struct assay_profiler *first,
                                          struct assay_profiler *second,
                                          const char *key,
@@ -348,22 +367,17 @@ enum assay_status assay_profiler_compare(struct assay_profiler *first,
 {
     const struct assay_result *results[2] = {NULL, NULL};
     struct assay_profiler *const profilers[2] = {first, second};
-    struct error err = {0};
 
     *out =
         (struct assay_enhancement){.first = NAN, .second = NAN, .value = NAN};
     for (int i = 0; i < 2; i++) {
-        struct error of_one = {0};
+        struct error err = {0};
         enum assay_status st =
-            compute(profilers[i], key, false, &results[i], &of_one);
+            compute(profilers[i], key, false, &results[i], &err);
 
-        if (st == ASSAY_NOMEM || (st && !results[i]))
-            return error_export(&of_one, st, error);
+        if (st == ASSAY_NOMEM || !results[i])
+            return error_export(&err, st, error);
     }
-    out->metric = results[0]->metric;
-    out->first = results[0]->value;
-    out->second = results[1]->value;
-    out->unit = results[0]->status ? results[1]->unit : results[0]->unit;
-    out->value = enhance(out->metric->comparison, out->first, out->second);
-    return error_export(&err, ASSAY_OK, error);
+    *out = assay_enhance(results[0], results[1]);
+    return ASSAY_OK;
 }

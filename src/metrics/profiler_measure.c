@@ -1,8 +1,6 @@
 /* metrics/profiler_measure.c - a model measured for its metrics. */
 #include "metrics/profiler_internal.h"
 
-#include "base/mem.h"
-#include "metrics/layer_times.h"
 #include "metrics/measured_run.h"
 #include "run/run.h"
 
@@ -38,17 +36,23 @@ static enum assay_status read_run(struct assay_profiler *profiler,
     return ASSAY_OK;
 }
 
+/* The times, and the run that their texts are in, are the model's now. */
 static enum assay_status read_layers(struct assay_model *model,
-                                     const struct run *run, struct error *err)
+                                     struct run **run, struct error *err)
 {
     struct layer_time *times = NULL;
     enum assay_status st =
-        layer_times_read(run, model->graph, &model->layers, &times, err);
+        layer_times_read(*run, model->graph, &model->layers, &times, err);
 
-    for (size_t i = 0; !st && i < model->layers.n; i++)
+    if (st)
+        return st;
+    for (size_t i = 0; i < model->layers.n; i++)
         model->public_layers[i].mean_ns = times[i].ns;
-    mem_free(times);
-    return st;
+    model_forget_times(model);
+    model->times = times;
+    model->run = *run;
+    *run = NULL;
+    return ASSAY_OK;
 }
 
 /* How long is measured where the user does not say. */
@@ -63,6 +67,7 @@ static void set_pace(const struct assay_profiler *profiler,
     job->n_images = (wanted ? wanted : at_least) * batch;
     job->precision_goal = wanted ? 0 : goal;
     job->time_limit = seconds;
+    job->stop = profiler->options.stop;
 }
 
 enum assay_status profiler_measure(struct assay_profiler *profiler,
@@ -91,7 +96,7 @@ enum assay_status profiler_measure(struct assay_profiler *profiler,
     if (!st)
         st = read_run(profiler, run, err);
     if (!st)
-        st = read_layers(model, run, err);
+        st = read_layers(model, &run, err);
     profiler->is_measured = !st;
     run_free(run);
     str_release(&lines);

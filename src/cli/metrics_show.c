@@ -1,0 +1,277 @@
+/* cli/metrics_show.c - see metrics_show.h. */
+#include "cli/metrics_show.h"
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/metrics_rows.h"
+#include "metrics/model_parts.h"
+#include "views/markdown.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- the table -----------------------------------------------------------
+ */
+
+enum { padding = 1, least_columns = 12 };
+
+static size_t widest(const struct metrics_view *view, enum metrics_cell cell)
+{
+    struct metrics_row row;
+    size_t columns = least_columns;
+
+    for (size_t i = 0; i < view->n_keys + 2; i++) {
+        size_t n;
+
+        if (i == view->n_keys)
+            metrics_title(view, &row);
+        else if (i > view->n_keys)
+            metrics_backend(view, &row);
+        else
+            metrics_row(view, i, &row);
+        n = text_columns(row.texts[cell]);
+        columns = n > columns ? n : columns;
+    }
+    return columns;
+}
+
+static void put_line(const struct metrics_view *view, struct sink *sink,
+                     const size_t *columns, const char *joint)
+{
+    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++) {
+        if (!metrics_has(view, cell))
+            continue;
+        sink_puts(sink, cell ? joint : "+");
+        sink_repeat(sink, "-", columns[cell] + 2 * padding);
+    }
+    sink_puts(sink, "+\n");
+}
+
+static void put_row(const struct metrics_view *view, struct sink *sink,
+                    const struct term *term, const size_t *columns,
+                    const struct metrics_row *row)
+{
+    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++) {
+        if (!metrics_has(view, cell))
+            continue;
+        sink_puts(sink, "| ");
+        text_fit(sink, term, row->texts[cell], columns[cell], ALIGN_RIGHT);
+        sink_puts(sink, " ");
+    }
+    sink_puts(sink, "|\n");
+}
+
+/* In the middle, over all columns. */
+static void put_heading(const struct metrics_view *view, struct sink *sink,
+                        const size_t *columns)
+{
+    const char *title =
+        view->n_models == 1 ? "Model Metrics" : "Comparison of Models";
+    size_t width = 0, left;
+
+    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++)
+        width += metrics_has(view, cell) ? columns[cell] + 2 * padding + 1 : 0;
+    width -= 1 + strlen(title);
+    left = width / 2;
+    put_line(view, sink, columns, "-");
+    sink_puts(sink, "|");
+    sink_repeat(sink, " ", left);
+    sink_puts(sink, title);
+    sink_repeat(sink, " ", width - left);
+    sink_puts(sink, "|\n");
+}
+
+static void put_table(const struct metrics_view *view, struct sink *sink,
+                      const struct term *term)
+{
+    size_t columns[N_METRICS_CELLS];
+    struct metrics_row row;
+
+    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++)
+        columns[cell] = widest(view, cell);
+    put_heading(view, sink, columns);
+    put_line(view, sink, columns, "+");
+    metrics_title(view, &row);
+    put_row(view, sink, term, columns, &row);
+    metrics_backend(view, &row);
+    put_row(view, sink, term, columns, &row);
+    put_line(view, sink, columns, "+");
+    for (size_t i = 0; i < view->n_keys; i++) {
+        metrics_row(view, i, &row);
+        put_row(view, sink, term, columns, &row);
+    }
+    put_line(view, sink, columns, "+");
+}
+
+/* ---- what stands below ---------------------------------------------------
+ */
+
+static const char *reason_of(const struct metrics_view *view, size_t model,
+                             size_t i)
+{
+    const struct assay_result *result = metrics_result(view, model, i);
+
+    return result->status ? result->reason : NULL;
+}
+
+/* One line a reason, with all keys that it holds for. */
+static void put_reasons(const struct metrics_view *view, size_t model,
+                        struct sink *sink)
+{
+    for (size_t i = 0; i < view->n_keys; i++) {
+        const char *reason = reason_of(view, model, i);
+        bool is_told = !reason;
+
+        for (size_t k = 0; !is_told && k < i; k++) {
+            const char *earlier = reason_of(view, model, k);
+
+            is_told = earlier && strcmp(earlier, reason) == 0;
+        }
+        if (is_told)
+            continue;
+        sink_puts(sink, "no value ");
+        for (size_t k = i; k < view->n_keys; k++) {
+            const char *later = reason_of(view, model, k);
+
+            if (later && strcmp(later, reason) == 0)
+                sink_printf(sink, "%s%s", k > i ? ", " : "",
+                            metrics_result(view, model, k)->metric->key);
+        }
+        sink_printf(sink, ": %s\n", reason);
+    }
+}
+
+static void put_measured(const struct assay_profiler *profiler,
+                         struct sink *sink)
+{
+    const struct assay_measured *measured = assay_profiler_measured(profiler);
+    char median[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
+
+    if (!measured)
+        return;
+    sink_printf(sink,
+                "measured %" PRIu64 " passes of %" PRIu64 " image%s, %d "
+                "thread%s, median %s ms [%s, %s]\n",
+                measured->n, measured->images, measured->images == 1 ? "" : "s",
+                measured->threads, measured->threads == 1 ? "" : "s",
+                units_ms(median, measured->median_ns),
+                units_ms(low, measured->low_ns),
+                units_ms(high, measured->high_ns));
+}
+
+static void put_facts(const struct metrics_view *view, size_t i,
+                      struct sink *sink, const struct term *term)
+{
+    struct model_parts parts = model_parts(view->models[i]);
+    uint64_t n_unknown = assay_model_totals(view->models[i])->n_unknown;
+
+    sink_puts(sink, "model    ");
+    text_put(sink, term, assay_model_name(view->models[i]));
+    sink_puts(sink, "   input ");
+    text_put(sink, term, parts.input);
+    sink_puts(sink, "   weights ");
+    text_put(sink, term, parts.weights);
+    sink_puts(sink, "\n");
+    put_measured(view->profilers[i], sink);
+    if (n_unknown)
+        sink_printf(sink,
+                    "note     %" PRIu64 " layers depend on what is found; "
+                    "their work is not in the figures of the graph\n",
+                    n_unknown);
+    put_reasons(view, i, sink);
+}
+
+static bool shows(const struct metrics_view *view, const char *key)
+{
+    for (size_t i = 0; i < view->n_keys; i++) {
+        if (strcmp(metrics_result(view, 0, i)->metric->key, key) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What numbers would be misread without. */
+static void put_conventions(const struct metrics_view *view, struct sink *sink)
+{
+    if (shows(view, "complexity"))
+        sink_puts(sink, "counted  complexity: multiply-adds of one image, a "
+                        "batch norm's scale and shift as two an element\n");
+    if (shows(view, "memory_footprint"))
+        sink_puts(sink, "counted  footprint: parameters, input and outputs of "
+                        "modules that hold parameters; an estimate\n");
+}
+
+static void put_notes(const struct metrics_view *view, struct sink *sink,
+                      const struct term *term)
+{
+    sink_puts(sink, "\nnotes\n");
+    for (size_t i = 0; i < view->n_keys; i++) {
+        const struct assay_metric *metric = metrics_result(view, 0, i)->metric;
+
+        sink_puts(sink, "* ");
+        text_put(sink, term, metric->name);
+        sink_printf(sink, " [%s]: ", metric->key);
+        text_put(sink, term, metric->description);
+        sink_puts(sink, "\n");
+    }
+}
+
+void metrics_show_table(const struct metrics_view *view, struct sink *sink,
+                        const struct term *term)
+{
+    put_table(view, sink, term);
+    for (size_t i = 0; i < view->n_models; i++)
+        put_facts(view, i, sink, term);
+    put_conventions(view, sink);
+    if (view->has_notes)
+        put_notes(view, sink, term);
+    for (size_t i = 0; view->has_layers && i < view->n_models; i++) {
+        struct layers_view layers = metrics_layers(view->models[i]);
+
+        sink_puts(sink, "\n");
+        layers_show_table(&layers, sink, term);
+    }
+}
+
+/* ---- Markdown ------------------------------------------------------------
+ */
+
+static void put_cells(const struct metrics_view *view, struct sink *sink,
+                      const struct term *term, const struct metrics_row *row)
+{
+    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++) {
+        if (!metrics_has(view, cell))
+            continue;
+        sink_puts(sink, "| ");
+        markdown_text(sink, term, row->texts[cell]);
+        sink_puts(sink, " ");
+    }
+    sink_puts(sink, "|\n");
+}
+
+void metrics_show_markdown(const struct metrics_view *view, struct sink *sink,
+                           const struct term *term)
+{
+    struct metrics_row row;
+
+    metrics_title(view, &row);
+    put_cells(view, sink, term, &row);
+    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++) {
+        if (metrics_has(view, cell))
+            sink_puts(sink, cell ? "|---:" : "|---");
+    }
+    sink_puts(sink, "|\n");
+    metrics_backend(view, &row);
+    put_cells(view, sink, term, &row);
+    for (size_t i = 0; i < view->n_keys; i++) {
+        metrics_row(view, i, &row);
+        put_cells(view, sink, term, &row);
+    }
+    for (size_t i = 0; view->has_layers && i < view->n_models; i++) {
+        struct layers_view layers = metrics_layers(view->models[i]);
+
+        sink_puts(sink, "\n");
+        layers_show_markdown(&layers, sink, term);
+    }
+}
