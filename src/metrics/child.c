@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,6 +167,23 @@ take_samples(int file, const struct assay_metric_function *function,
     }
 }
 
+/* What the program does about signals is not the child's business: it dies of
+ * them, and quietly. */
+static void leave_signals(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE, SIGABRT,
+                                  SIGINT,  SIGHUP, SIGTERM, SIGPIPE};
+    const struct sigaction plain = {.sa_handler = SIG_DFL};
+    const struct rlimit no_core = {0};
+    sigset_t none;
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &plain, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setrlimit(RLIMIT_CORE, &no_core);
+}
+
 _Noreturn static void serve(int from, int to,
                             const struct assay_metric_function *function,
                             const struct assay_metric_input *input)
@@ -175,6 +193,7 @@ _Noreturn static void serve(int from, int to,
     struct assay_metric_input seen = *input;
     struct assay_evaluated evaluated;
 
+    leave_signals();
     if (seen.evaluated)
         seen.evaluated = &evaluated;
     if (!answer.status && function->begin)

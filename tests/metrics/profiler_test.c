@@ -1,0 +1,370 @@
+/* Metrics of a model: computed, kept, refused, compared. */
+#include "test.h"
+
+#include "base/mem.h"
+#include "small_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A function that counts its calls and remembers what it was handed. */
+struct witness {
+    int n_calls, n_samples;
+    struct assay_metric_input seen;
+    char argument[32];
+    double first_score;
+};
+
+static enum assay_status compute(void *context,
+                                 const struct assay_metric_input *input,
+                                 double *values, struct assay_error *error)
+{
+    struct witness *witness = context;
+
+    (void)error;
+    witness->seen = *input;
+    snprintf(witness->argument, sizeof witness->argument, "%s",
+             input->arguments[0] ? input->arguments[0] : "");
+    values[0] = ++witness->n_calls;
+    values[1] = witness->n_samples;
+    return ASSAY_OK;
+}
+
+static enum assay_status sample(void *context, const struct assay_sample *seen,
+                                struct assay_error *error)
+{
+    struct witness *witness = context;
+
+    (void)error;
+    witness->n_samples++;
+    witness->first_score = (double)((const float *)seen->outputs[0].data)[0];
+    CHECK_INT(seen->outputs[0].n_elements, 20);
+    CHECK_INT(seen->outputs[0].dims[0], 1);
+    return ASSAY_OK;
+}
+
+static const struct assay_metric metrics[] = {
+    {"calls", "Calls", "how often", NULL, ASSAY_COMPARE_DIFFERENCE},
+    {"samples", "Samples", "how many", NULL, ASSAY_COMPARE_NONE}};
+
+static struct assay_metric_function watched(struct witness *witness,
+                                            unsigned needs)
+{
+    return (struct assay_metric_function){
+        .name = "watched",
+        .metrics = metrics,
+        .n_metrics = 2,
+        .needs = needs,
+        .context = witness,
+        .sample = sample,
+        .compute = compute,
+    };
+}
+
+static void add(struct assay_profiler *profiler,
+                const struct assay_metric_function *function)
+{
+    struct assay_error error = {0};
+
+    CHECK_STATUS(assay_profiler_register(profiler, function, 0, &error),
+                 ASSAY_OK, &error);
+}
+
+static const struct assay_result *get(struct assay_profiler *profiler,
+                                      const char *key, int recompute)
+{
+    const struct assay_result *result;
+    struct assay_error error = {0};
+
+    CHECK_STATUS(
+        assay_profiler_compute(profiler, key, recompute, &result, &error),
+        ASSAY_OK, &error);
+    return result;
+}
+
+TEST(values_are_kept_until_recomputation_is_asked_for)
+{
+    struct assay_model *model = small_model();
+    struct assay_profiler *profiler = small_profiler(model, NULL);
+    struct witness witness = {0};
+    struct assay_metric_function function = watched(&witness, 0);
+
+    add(profiler, &function);
+    CHECK_NEAR(get(profiler, "calls", 0)->value, 1, 0);
+    CHECK_NEAR(get(profiler, "calls", 0)->value, 1, 0);
+    CHECK_NEAR(get(profiler, "samples", 0)->value, 0, 0);
+    CHECK_INT(witness.n_calls, 1);
+    CHECK_NEAR(get(profiler, "calls", 1)->value, 2, 0);
+    CHECK_STATUS(assay_profiler_compute_all(profiler, 0, NULL), ASSAY_OK,
+                 &(struct assay_error){0});
+    CHECK_INT(witness.n_calls, 2);
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+TEST(a_function_is_handed_only_what_it_asks_for)
+{
+    struct assay_model *model = small_model();
+    struct assay_profiler_options options = {.iterations = 2};
+    struct assay_profiler *profiler = small_profiler(model, &options);
+    struct witness witness = {0};
+    struct assay_metric_function graph = watched(&witness, 0);
+    struct assay_metric_function run = watched(&witness, ASSAY_NEEDS_RUN);
+
+    add(profiler, &graph);
+    get(profiler, "calls", 0);
+    CHECK(!witness.seen.measured && !witness.seen.evaluated);
+    CHECK(isnan(witness.seen.layers[0].mean_ns));
+    add(profiler, &run);
+    get(profiler, "calls", 0);
+    CHECK_INT(witness.seen.measured->images, 10);
+    CHECK(witness.seen.measured->median_ns > 0);
+    CHECK(witness.seen.layers[0].mean_ns > 0);
+    CHECK(!witness.seen.evaluated);
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+TEST(weights_have_data_for_those_that_need_them_alone)
+{
+    const struct assay_model_options options = {.variant = "cifar10"};
+    struct assay_error error = {0};
+    struct assay_model *model;
+    struct assay_profiler *profiler;
+    struct witness witness = {0};
+    struct assay_metric_function bare = watched(&witness, 0);
+    struct assay_metric_function full = watched(&witness, ASSAY_NEEDS_WEIGHTS);
+
+    CHECK_STATUS(assay_model_load("resnet18", &options, &model, &error),
+                 ASSAY_OK, &error);
+    profiler = small_profiler(model, NULL);
+    add(profiler, &full);
+    get(profiler, "calls", 0);
+    CHECK_STR(witness.seen.parameters[0].name, "conv1.weight");
+    CHECK_INT(witness.seen.parameters[0].tensor.n_elements, 64 * 3 * 3 * 3);
+    CHECK(witness.seen.parameters[0].tensor.data);
+    add(profiler, &bare);
+    get(profiler, "calls", 0);
+    CHECK(!witness.seen.parameters[0].tensor.data);
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+TEST(a_function_that_cannot_be_served_is_refused_with_the_reason)
+{
+    static const struct assay_argument arguments[] = {
+        {"teacher", NULL, "a file"}};
+    const struct assay_model_options options = {.has_no_weights = 1};
+    struct assay_error error = {0};
+    const struct assay_result *result;
+    struct assay_model *model;
+    struct assay_profiler *profiler;
+    struct witness witness = {0};
+    struct assay_metric_function dataset =
+        watched(&witness, ASSAY_NEEDS_DATASET);
+    struct assay_metric_function run = watched(&witness, ASSAY_NEEDS_RUN);
+    struct assay_metric_function taught = watched(&witness, 0);
+
+    CHECK_STATUS(assay_model_load("alexnet", &options, &model, &error),
+                 ASSAY_OK, &error);
+    profiler = small_profiler(model, NULL);
+    add(profiler, &dataset);
+    CHECK_INT(assay_profiler_compute(profiler, "calls", 0, &result, &error),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(error.text, "no dataset was given");
+    CHECK(isnan(result->value));
+    add(profiler, &run);
+    CHECK_INT(assay_profiler_compute(profiler, "calls", 0, &result, &error),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(error.text, "without weights");
+    taught.arguments = arguments;
+    taught.n_arguments = 1;
+    add(profiler, &taught);
+    CHECK_INT(assay_profiler_compute(profiler, "calls", 0, &result, &error),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(error.text, "needs the argument 'teacher'");
+    CHECK_INT(witness.n_calls, 0);
+    CHECK_STATUS(assay_profiler_set(profiler, "teacher", "t.onnx", &error),
+                 ASSAY_OK, &error);
+    get(profiler, "calls", 0);
+    CHECK_STR(witness.argument, "t.onnx");
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+TEST(an_argument_has_its_default_and_the_profilers_own_are_there)
+{
+    static const struct assay_argument arguments[] = {
+        {"batch", NULL, "images"}, {"threshold", "0.5", "a number"}};
+    struct assay_model *model = small_model();
+    struct assay_profiler *profiler = small_profiler(model, NULL);
+    struct witness witness = {0};
+    struct assay_metric_function function = watched(&witness, 0);
+
+    function.arguments = &arguments[1];
+    function.n_arguments = 1;
+    add(profiler, &function);
+    get(profiler, "calls", 0);
+    CHECK_STR(witness.argument, "0.5");
+    function.arguments = arguments;
+    get(profiler, "calls", 1);
+    CHECK_STR(witness.argument, "10");
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+TEST(an_unknown_key_is_not_found)
+{
+    struct assay_model *model = small_model();
+    struct assay_profiler *profiler = small_profiler(model, NULL);
+    const struct assay_result *result;
+    struct assay_error error = {0};
+
+    CHECK_INT(assay_profiler_compute(profiler, "weight", 0, &result, &error),
+              ASSAY_NOT_FOUND);
+    CHECK(result == NULL);
+    CHECK_STR(error.text, "there is no metric 'weight'");
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+/* 13 samples in batches of 10: the second is not full. */
+TEST(an_evaluation_counts_every_sample_once)
+{
+    struct assay_model *model = small_model();
+    struct assay_profiler *profiler = small_profiler(model, NULL);
+    struct witness witness = {0};
+    struct assay_metric_function function =
+        watched(&witness, ASSAY_NEEDS_DATASET);
+
+    CHECK_STATUS(assay_profiler_register_standard(profiler, NULL), ASSAY_OK,
+                 &(struct assay_error){0});
+    add(profiler, &function);
+    assay_profiler_set_dataset(profiler, &small_dataset);
+    CHECK_STATUS(assay_profiler_compute_all(profiler, 0, NULL), ASSAY_OK,
+                 &(struct assay_error){0});
+    CHECK_INT(witness.n_samples, 13);
+    CHECK_INT(witness.seen.evaluated->n, 13);
+    CHECK_NEAR(get(profiler, "eval_metric", 0)->value, 7.0 / 13, 1e-12);
+    CHECK_NEAR(get(profiler, "eval_metric", 0)->shown, 700.0 / 13, 1e-9);
+    CHECK_NEAR(get(profiler, "eval_top5", 0)->value, 11.0 / 13, 1e-12);
+    CHECK_NEAR(get(profiler, "eval_missed", 0)->value, 6.0 / 13, 1e-12);
+    CHECK(get(profiler, "inference_time", 0)->value > 0);
+    CHECK_INT(witness.n_samples, 13);
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+static enum assay_status cannot_read(void *context, size_t i,
+                                     struct assay_tensor *inputs, size_t at,
+                                     struct assay_target *target,
+                                     struct assay_error *error)
+{
+    (void)context, (void)i, (void)inputs, (void)at, (void)target;
+    snprintf(error->text, sizeof error->text, "3.jpg is cut off");
+    return ASSAY_BAD_INPUT;
+}
+
+TEST(a_sample_that_cannot_be_read_leaves_the_rest_of_the_metrics)
+{
+    const struct assay_dataset dataset = {
+        .name = "cut", .n = 4, .read = cannot_read};
+    struct assay_model *model = small_model();
+    struct assay_profiler *profiler = small_profiler(model, NULL);
+    const struct assay_result *result;
+    struct assay_error error = {0};
+
+    CHECK_STATUS(assay_profiler_register_standard(profiler, &error), ASSAY_OK,
+                 &error);
+    assay_profiler_set_dataset(profiler, &dataset);
+    CHECK_INT(
+        assay_profiler_compute(profiler, "eval_metric", 0, &result, &error),
+        ASSAY_BAD_INPUT);
+    CHECK_STR(error.text, "sample 0 of cut: 3.jpg is cut off");
+    CHECK_NEAR(get(profiler, "total_params", 0)->value, 0, 0);
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+TEST(two_models_are_compared_by_the_metrics_own_way)
+{
+    const struct assay_model_options options = {.has_no_weights = 1};
+    struct assay_model *models[2];
+    struct assay_profiler *profilers[2];
+    struct assay_enhancement found;
+    struct assay_error error = {0};
+
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(assay_model_load(i ? "squeezenet1_1" : "alexnet", &options,
+                                      &models[i], &error),
+                     ASSAY_OK, &error);
+        profilers[i] = small_profiler(models[i], NULL);
+        CHECK_STATUS(assay_profiler_register_standard(profilers[i], &error),
+                     ASSAY_OK, &error);
+    }
+    /* torchvision: 61 100 840 and 1 235 496 parameters. */
+    CHECK_STATUS(assay_profiler_compare(profilers[0], profilers[1],
+                                        "total_params", &found, &error),
+                 ASSAY_OK, &error);
+    CHECK_NEAR(found.value, 61100840.0 / 1235496, 1e-9);
+    CHECK_STR(found.unit->name, "Millions");
+    CHECK_STATUS(assay_profiler_compare(profilers[0], profilers[1],
+                                        "throughput", &found, &error),
+                 ASSAY_OK, &error);
+    CHECK(isnan(found.value) && isnan(found.first));
+    CHECK_STATUS(assay_profiler_compare(profilers[0], profilers[1],
+                                        "layerwise_summary", &found, &error),
+                 ASSAY_OK, &error);
+    CHECK(isnan(found.value) && found.first > 0);
+    CHECK_INT(assay_profiler_compare(profilers[0], profilers[1], "beauty",
+                                     &found, &error),
+              ASSAY_NOT_FOUND);
+    for (int i = 0; i < 2; i++) {
+        assay_profiler_free(profilers[i]);
+        assay_model_free(models[i]);
+    }
+}
+
+TEST(ratios_and_differences_go_from_the_first_to_the_second)
+{
+    static const struct assay_unit units[] = {
+        {"kilo", 1e3, 500}, {"one", 1, 0}, {0}};
+    struct assay_metric metric = {"m", "M", "d", units, ASSAY_COMPARE_RATIO};
+    struct assay_result first = {.metric = &metric, .value = 4, .unit = units};
+    struct assay_result second = {.metric = &metric, .value = 6};
+
+    CHECK_NEAR(assay_enhance(&first, &second).value, 1.5, 0);
+    metric.comparison = ASSAY_COMPARE_RECIPROCAL;
+    CHECK_NEAR(assay_enhance(&first, &second).value, 4.0 / 6, 1e-15);
+    metric.comparison = ASSAY_COMPARE_DIFFERENCE;
+    CHECK_NEAR(assay_enhance(&first, &second).value, 2, 0);
+    CHECK(assay_enhance(&first, &second).unit == first.unit);
+    metric.comparison = ASSAY_COMPARE_RECIPROCAL;
+    second.value = 0;
+    CHECK(isnan(assay_enhance(&first, &second).value));
+}
+
+TEST(computing_leaks_nothing_whichever_allocation_fails)
+{
+    long nth = 0, before = mem_live();
+    struct assay_model *model = small_model();
+    enum assay_status st;
+
+    do {
+        struct assay_profiler *profiler = NULL;
+
+        mem_fail_at(nth++);
+        st = assay_profiler_new(model, NULL, &profiler, NULL);
+        if (!st)
+            st = assay_profiler_register_standard(profiler, NULL);
+        if (!st) {
+            assay_profiler_set_dataset(profiler, &small_dataset);
+            st = assay_profiler_compute_all(profiler, 0, NULL);
+        }
+        mem_fail_at(-1);
+        assay_profiler_free(profiler);
+    } while (st == ASSAY_NOMEM && nth < 400);
+    assay_model_free(model);
+    CHECK_INT(mem_live(), before);
+}
