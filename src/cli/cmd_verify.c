@@ -89,15 +89,17 @@ static void show_difference(const struct verify_output *output,
                     shape_text(&output->wanted_shape, text, sizeof text));
     else
         sink_printf(sink,
-                    "  %zu of its elements differ, the first at %zu: %.7g "
-                    "instead of %.7g\n",
-                    output->n_different, output->at, output->got,
-                    output->wanted);
+                    "  %zu element%s differ%s, the first at %zu: %.7g instead "
+                    "of %.7g\n",
+                    output->n_different, output->n_different == 1 ? "" : "s",
+                    output->n_different == 1 ? "s" : "", output->at,
+                    output->got, output->wanted);
 }
 
 static void show_table(const struct verify_report *report, const char *model,
                        const struct settings *settings, struct sink *sink)
 {
+    const char *s = report->n_outputs == 1 ? "" : "s";
     char shape[64];
 
     sink_printf(sink, "model    %s   %zu node%s   %" PRIu64 " parameters\n",
@@ -120,11 +122,11 @@ static void show_table(const struct verify_report *report, const char *model,
             show_difference(output, sink);
     }
     if (report->n_failed)
-        sink_printf(sink, "\nresult   %zu of %zu outputs differ\n",
-                    report->n_failed, report->n_outputs);
+        sink_printf(sink, "\nresult   %zu of %zu output%s not as wanted\n",
+                    report->n_failed, report->n_outputs, s);
     else
-        sink_printf(sink, "\nresult   all %zu outputs match\n",
-                    report->n_outputs);
+        sink_printf(sink, "\nresult   %zu output%s, all as wanted\n",
+                    report->n_outputs, s);
 }
 
 static void write_output(struct json_writer *json,
@@ -186,8 +188,9 @@ static enum assay_status show(const struct verify_report *report,
     st = result_close(&result, sink_status(result.sink, err), err);
     if (!st && report->n_failed)
         st = error_set(err, ASSAY_CHECK_FAILED,
-                       "%s: %zu of %zu outputs differ from the vectors", model,
-                       report->n_failed, report->n_outputs);
+                       "%s: %zu of %zu output%s not as the vectors say", model,
+                       report->n_failed, report->n_outputs,
+                       report->n_outputs == 1 ? "" : "s");
     return st;
 }
 

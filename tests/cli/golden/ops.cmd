@@ -1,0 +1,1 @@
+assay ops | sed -n "1,2p;/^Conv /p;/^Scan /p"

@@ -1,0 +1,1 @@
+assay ops --json | sed -n "1,2p"

@@ -1,0 +1,1 @@
+cd "$inputs/onnx" && assay verify linear/model.onnx --data wrong

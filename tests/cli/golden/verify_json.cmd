@@ -1,0 +1,1 @@
+cd "$inputs/onnx" && assay verify --json linear/model.onnx --data wrong

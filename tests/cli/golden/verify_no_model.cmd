@@ -1,0 +1,2 @@
+echo "not a model" >model.onnx
+assay verify model.onnx

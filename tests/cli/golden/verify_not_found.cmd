@@ -1,0 +1,1 @@
+assay verify nowhere.onnx

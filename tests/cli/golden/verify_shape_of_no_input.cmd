@@ -1,0 +1,1 @@
+cd "$inputs/onnx" && assay verify linear --shape images=1x3

@@ -1,0 +1,1 @@
+cd "$inputs/onnx" && assay verify linear --shape x=1,3
