@@ -16,7 +16,8 @@ enum assay_status evidence_gather(const struct run *run,
     size_t n = run_scope_count(run);
     enum assay_status st = ASSAY_OK;
 
-    *evidence = (struct evidence){.run = run};
+    *evidence =
+        (struct evidence){.run = run, .is_disturbed = run_is_disturbed(run)};
     evidence->stats = mem_array(n, sizeof *evidence->stats);
     if (!evidence->stats)
         return error_nomem(err, n * sizeof *evidence->stats,
@@ -87,14 +88,6 @@ double evidence_series(const struct evidence *evidence, const char *name)
         values[i] = series->points[i].value;
     qsort(values, series->n_points, sizeof *values, compare_doubles);
     return stats_quantile(values, series->n_points, 0.5);
-}
-
-bool evidence_is_disturbed(const struct evidence *evidence)
-{
-    static const double too_much = 0.05;
-
-    return evidence_series(evidence, "steady.wait") * 1e6 >
-           too_much * evidence->iteration_ns;
 }
 
 /* ---- speaking ----------------------------------------------------------- */

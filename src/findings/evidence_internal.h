@@ -13,6 +13,7 @@
 struct evidence {
     const struct run *run;
     double iteration_ns;       /* mean */
+    bool is_disturbed;         /* by other programs */
     struct scope_stats *stats; /* by scope */
     struct verdict verdict;
     struct content content;
@@ -30,9 +31,6 @@ uint32_t evidence_child(const struct evidence *evidence, uint32_t parent,
                         const char *name);
 /* Mean of an iteration; 0 for RUN_NONE. */
 double evidence_ns(const struct evidence *evidence, uint32_t scope);
-/* Whether the main thread waited so much for a processor that the times of
- * single layers say more about other programs than about the layers. */
-bool evidence_is_disturbed(const struct evidence *evidence);
 /* The median of a series; NaN where there is none. */
 double evidence_series(const struct evidence *evidence, const char *name);
 

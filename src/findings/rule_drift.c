@@ -11,7 +11,7 @@ void rule_drift(const struct evidence *evidence, struct finding *finding)
     uint64_t warm_up = run_health_of(evidence->run)->warm_up;
     char time[FINDING_TIME];
 
-    if (verdict->steadiness != STEADY_DRIFTING)
+    if (verdict->steadiness != STEADY_DRIFTING || evidence->is_disturbed)
         return;
     evidence_time(time, evidence, ns);
     if (verdict->drift < 0) {

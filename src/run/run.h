@@ -323,6 +323,11 @@ struct outlier {
     enum outlier_cause cause;
 };
 
+/* Whether other programs took so much that the times say more about them: the
+ * median of "steady.wait", the main thread's waiting for a processor, is more
+ * than a twentieth of an iteration. */
+bool run_is_disturbed(const struct run *run);
+
 /* The slow outliers of the verdict, in order; for mem_free(). None below 10
  * iterations. */
 enum assay_status run_outliers(const struct run *run, struct outlier **out,

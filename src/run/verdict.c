@@ -84,8 +84,15 @@ static double times_median(const double *values, double *scratch, size_t n)
     return median > 0 ? scratch[n - 1] / median : 0;
 }
 
+static const char *drift_cause(double drift, bool is_disturbed)
+{
+    return is_disturbed ? "other work on the machine"
+           : drift > 0  ? "throttling, or something grows"
+                        : "a longer warm-up would help";
+}
+
 static void judge(struct verdict *out, const double *values, double *scratch,
-                  size_t n)
+                  size_t n, bool is_disturbed)
 {
     bool is_drifting;
 
@@ -96,8 +103,7 @@ static void judge(struct verdict *out, const double *values, double *scratch,
         snprintf(out->text, sizeof out->text,
                  "drifting: the last third is %.1f %% %s than the first (%s)",
                  fabs(out->drift) * 100, out->drift > 0 ? "slower" : "faster",
-                 out->drift > 0 ? "throttling, or something grows"
-                                : "a longer warm-up would help");
+                 drift_cause(out->drift, is_disturbed));
     } else if ((double)out->n_outliers >= outlier_share * (double)n) {
         out->steadiness = STEADY_OUTLIERS;
         snprintf(out->text, sizeof out->text,
@@ -153,7 +159,7 @@ judge_iterations(const struct run *run, struct verdict *out, struct error *err)
         return error_nomem(err, 2 * n * sizeof *values, "a verdict");
     for (size_t i = 0; i < n; i++)
         values[i] = (double)run->iterations[i].duration_ns;
-    judge(out, values, values + n, n);
+    judge(out, values, values + n, n, run_is_disturbed(run));
     mem_free(values);
     return out->steadiness == STEADY_OUTLIERS ? name_causes(run, out, err)
                                               : ASSAY_OK;

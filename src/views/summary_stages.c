@@ -51,7 +51,8 @@ void summary_stages(const struct summary *summary, const struct rows *rows)
 }
 
 /* "recording cost +0.2 %"; where the pairs of iterations that tell it disagree
- * about its sign, that it is less than what can be told. */
+ * about its sign, or other programs took the processors, that it cannot be
+ * told from noise. */
 static void add_cost(const struct run *run, struct line *line)
 {
     double cost = run_fact_number(run, "recording.cost_share");
@@ -62,7 +63,10 @@ static void add_cost(const struct run *run, struct line *line)
     if (isnan(cost))
         return;
     units_percent(share, cost, 1);
-    if (low <= 0 && high >= 0)
+    if (run_is_disturbed(run))
+        line_printf(line, "recording cost: other load hides it [%s, %s]",
+                    units_percent(from, low, 1), units_percent(to, high, 1));
+    else if (low <= 0 && high >= 0)
         line_printf(line, "recording cost %s, within noise [%s, %s]", share,
                     units_percent(from, low, 1), units_percent(to, high, 1));
     else

@@ -204,15 +204,21 @@ TEST(layers_far_below_the_bandwidth_are_told_together)
 }
 
 /* What other programs take from a layer is not the layer's. */
-TEST(layers_are_not_blamed_on_a_disturbed_machine)
+static void check_only_load(struct run *run)
 {
-    struct run *run = bounded_run(80, 3.6e9, 1e6);
     struct finding_list list;
 
     add_series(run, "steady.wait", 20);
     list = find(run);
     CHECK_INT(list.n, 1);
     CHECK_STR(list.items[0].rule, "load");
+}
+
+TEST(layers_are_not_blamed_on_a_disturbed_machine)
+{
+    check_only_load(bounded_run(80, 3.6e9, 1e6));
+    check_only_load(bounded_run(80, 1e6, 360e6));
+    check_only_load(bounded_run(20, 1e6, 1e6));
 }
 
 /* Neither needs a tenth of the time. */
@@ -432,6 +438,18 @@ TEST(a_warm_up_that_was_too_short_is_told)
     list = find(drifting_run(1));
     CHECK_INT(list.n, 1);
     CHECK_HAS(list.items[0].text, "throttles");
+}
+
+TEST(nothing_else_is_read_out_of_a_disturbed_run)
+{
+    static const double even[] = {8, 12, 9, 11, 10, 10};
+    struct run *run = quiet_run(105);
+
+    check_only_load(drifting_run(-1));
+    check_only_load(photo_run(2, even));
+    set(run, "recording.cost_share", "0.05");
+    set(run, "recording.cost_low", "0.02");
+    check_only_load(run);
 }
 
 TEST(a_recording_that_costs_too_much_is_told_where_that_is_certain)

@@ -126,6 +126,30 @@ TEST(the_verdict_tells_the_cause_that_most_outliers_have)
     run_free(run);
 }
 
+/* The last third of the iterations takes half as long again. */
+static void check_drift(double wait_ms, const char *words)
+{
+    struct run *run = observed_run();
+    struct verdict verdict;
+
+    for (uint32_t i = 0; i < N; i++) {
+        observe_ms(run, i, 100 + i);
+        observe(run, "steady.wait", i, wait_ms);
+    }
+    seal(run);
+    OK(run_verdict(run, &verdict, &err));
+    CHECK_INT(verdict.steadiness, STEADY_DRIFTING);
+    CHECK_HAS(verdict.text, words);
+    CHECK_INT(run_is_disturbed(run), wait_ms > 10);
+    run_free(run);
+}
+
+TEST(drift_beside_other_load_is_put_down_to_it)
+{
+    check_drift(0.5, "throttling, or something grows");
+    check_drift(40, "other work on the machine");
+}
+
 TEST(outliers_leak_nothing_whichever_allocation_fails)
 {
     struct run *run = slow_run();

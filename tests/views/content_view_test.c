@@ -132,3 +132,22 @@ TEST(a_cost_of_recording_that_is_within_noise_is_called_so)
     check_parts(view_summary, with_facts(clear), clear_parts);
     check_parts(view_summary, with_facts(noise), noise_parts);
 }
+
+TEST(other_load_hides_what_recording_costs)
+{
+    static const char *const facts[] = {"recording.cost_share",
+                                        "0.18",
+                                        "recording.cost_low",
+                                        "0.04",
+                                        "recording.cost_high",
+                                        "0.3",
+                                        NULL};
+    static const char *const parts[] = {
+        "recording cost: other load hides it [+4.0 %, +30 %]\n", NULL};
+    struct run *run = with_facts(facts);
+    uint32_t wait = add_series(run, "steady.wait");
+
+    for (uint32_t i = 0; i < 12; i++)
+        OK(run_series_put(run, wait, i, 20, &err));
+    check_parts(view_summary, run, parts);
+}
