@@ -40,7 +40,7 @@ function grouped(whole) {
  * below each other and the largest has about so many digits. */
 function decimalsOf(values, digits) {
   const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value || 0)), 0);
-  if (values.every(value => !isKnown(value) || Number.isInteger(value)))
+  if (values.every(value => !isKnown(value) || Math.abs(value - Math.round(value)) < 1e-6))
     return 0;
   return Math.max(0, Math.min(4, digits - 1 - Math.floor(Math.log10(most || 1))));
 }

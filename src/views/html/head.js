@@ -89,11 +89,12 @@ function notices(run) {
   return texts.map(text => make("p", {class: "notice"}, nameText(run.label), ": ", text, "."));
 }
 
-function findingsList(run) {
-  const findings = run.findings || [];
+function findingsList(report) {
+  const findings = report.main.findings || [];
   if (findings.length === 0)
     return null;
-  return make("section", {class: "findings"}, make("h2", {}, "Findings"),
+  return make("section", {class: "findings"},
+      make("h2", {}, report.comparison ? "Findings in B" : "Findings"),
       make("ol", {},
           findings.map(
               item => make("li", {}, nameText(item.text, 600),
@@ -151,7 +152,7 @@ function renderHead(report) {
           ? make("p", {class: "note"}, `Steadiness: ${run.steady.text}.`)
           : null,
       ...report.runs.flatMap(notices),
-      findingsList(run),
+      findingsList(report),
   ].filter(Boolean));
   byId("foot").append(`Made by Assay ${facts["assay.version"] || ""} from `,
       nameText(report.runs.map(item => item.label).join(" and ")),
