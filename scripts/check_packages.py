@@ -30,7 +30,7 @@ def check(root):
                 yield f"packages/{path.name}: {name} is in {home[name]} too"
             home[name] = f"packages/{path.name}"
     for folder, pattern in ((".", "*"), (".ci", "*"), ("cmake", "*"),
-                            ("docs", "**/*"), ("scripts", "*.sh")):
+                            ("docs", "**/*.md"), ("scripts", "*.sh")):
         for path in sorted((root / folder).glob(pattern)):
             if path.is_file() and path.name != "setup.sh" \
                     and INSTALLS.search(path.read_text()):
