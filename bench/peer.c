@@ -118,7 +118,10 @@ enum assay_status child_run(const char *const *words, struct child_cost *cost,
 
     if (st)
         return st;
-    if (wait4(process, &exited, 0, &usage) < 0 || exited)
+    if (wait4(process, &exited, 0, &usage) >= 0 && WIFEXITED(exited) &&
+        WEXITSTATUS(exited) == no_torch)
+        return error_set(err, ASSAY_NOT_FOUND, "torchvision is missing");
+    if (exited)
         return error_set(err, ASSAY_BAD_INPUT, "%s failed", words[0]);
     cost->seconds = (double)(clock_monotonic_ns() - since) / 1e9;
     cost->peak_bytes = (double)usage.ru_maxrss * 1024;

@@ -30,7 +30,8 @@ struct child_cost {
     double seconds, peak_bytes;
 };
 
-/* Runs a program to its end, its output thrown away. */
+/* Runs a program to its end, its output thrown away. ASSAY_NOT_FOUND where it
+ * says that there is no torchvision. */
 enum assay_status child_run(const char *const *words, struct child_cost *cost,
                             struct error *err);
 

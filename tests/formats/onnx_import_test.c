@@ -223,6 +223,43 @@ TEST(shapes_that_contradict_each_other_are_named_with_the_node)
                   (const char *const[]){"head/Add", "2x3", "2x5", NULL});
 }
 
+/* y = x + (w + w) */
+static struct str graph_of_constants(void)
+{
+    static const float weight[] = {1, 2, 3};
+    struct str made = {0};
+
+    put_message(&made, GRAPH_INPUT, make_value("x", ONNX_FLOAT, "3"));
+    put_message(&made, GRAPH_INITIALIZER, make_floats("w", weight, 3));
+    put_message(&made, GRAPH_NODE, make_node("Add", "twice", "w w", "ww"));
+    put_message(&made, GRAPH_NODE, make_node("Add", "sum", "x ww", "y"));
+    put_message(&made, GRAPH_OUTPUT, make_value("y", ONNX_FLOAT, "3"));
+    return made;
+}
+
+TEST(what_depends_on_constants_alone_is_computed_once)
+{
+    const struct tensor *sum;
+
+    load(make_model(graph_of_constants(), 13), ASSAY_OK);
+    CHECK_INT(graph_node_count(graph), 1);
+    CHECK_STR(scope_of(0)->path, "sum");
+    sum = &graph_value(graph, graph_node(graph, 0)->inputs[1])->data;
+    for (int i = 0; i < 3; i++)
+        CHECK_NEAR(tensor_f32(sum)[i], 2 * (i + 1), 0);
+    CHECK_INT(graph_parameter_elements(graph), 3); /* w is still there */
+    close_all();
+}
+
+TEST(what_would_become_too_large_is_computed_in_each_run)
+{
+    struct onnx_options options = {.max_folded_bytes = 8};
+
+    load_with(make_model(graph_of_constants(), 13), &options, ASSAY_OK);
+    CHECK_INT(graph_node_count(graph), 2);
+    close_all();
+}
+
 /* ---- functions ---------------------------------------------------------- */
 
 /* A function of one input and output: Concat(a, a) along an axis that the
