@@ -401,6 +401,7 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
 {
     const struct graph *graph = engine->graph;
     enum assay_status st = check_inputs(engine, inputs, err);
+    bool is_thrifty;
     uint32_t owner;
 
     memset(outputs, 0, graph_output_count(graph) * sizeof *outputs);
@@ -412,10 +413,13 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
            graph_value_count(graph) * sizeof *engine->left);
     for (size_t i = 0; i < graph_input_count(graph); i++)
         engine->values[graph_input_at(graph, i)] = tensor_share(&inputs[i]);
+    is_thrifty = pool_set_thrifty(engine->pool, !engine->has_run);
     st = run_nodes(engine, err);
     if (!st)
         st = hand_over(engine, outputs, err);
+    pool_set_thrifty(engine->pool, is_thrifty);
     pool_set_owner(engine->pool, owner);
+    engine->has_run = true;
     if (!st && engine->backend->class->pass_over)
         engine->backend->class->pass_over(engine->backend);
     if (st) {

@@ -26,6 +26,7 @@ struct engine {
     uint32_t *uses;        /* how often each value is read in a run */
     uint32_t *left;        /* of those, in the run under way */
     bool *is_kept;
+    bool has_run;               /* once, whether it succeeded or not */
     bool *is_group;             /* one a scope */
     struct cost *costs;         /* one a node */
     struct node_bodies *bodies; /* one a node */

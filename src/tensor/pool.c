@@ -41,6 +41,7 @@ struct pool {
     struct pool_share *shares; /* one an owner */
     size_t n_owners, shares_capacity;
     uint32_t owner;
+    bool is_thrifty;
     bool is_at_peak; /* the shares of the peak are those of now */
 };
 
@@ -197,6 +198,14 @@ void pool_trim(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
+bool pool_set_thrifty(struct pool *pool, bool is_thrifty)
+{
+    bool before = pool->is_thrifty;
+
+    pool->is_thrifty = is_thrifty;
+    return before;
+}
+
 void pool_free(struct pool *pool)
 {
     if (!pool)
@@ -244,8 +253,13 @@ static struct buffer *make(size_t capacity)
 /* New memory, where needed after giving back all that waits. */
 static struct buffer *obtain(struct pool *pool, size_t capacity)
 {
-    struct buffer *buffer = make(capacity);
+    static const size_t large_bytes = 16 << 20;
+    struct buffer *buffer;
 
+    if (pool->is_thrifty && capacity >= large_bytes &&
+        pool->usage.cached_bytes > capacity)
+        trim_locked(pool);
+    buffer = make(capacity);
     if (!buffer && pool->usage.cached_bytes) {
         trim_locked(pool);
         buffer = make(capacity);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -95,5 +96,9 @@ size_t pool_peak_of(struct pool *pool, uint32_t owner);
 size_t pool_owner_count(const struct pool *pool);
 /* Gives what waits back to the system. */
 void pool_trim(struct pool *pool);
+/* A thrifty pool gives what waits back before it takes a large piece that is
+ * new, where more waits than that: for a first pass, of which nobody knows
+ * whether another follows. Gives what it was until now. */
+bool pool_set_thrifty(struct pool *pool, bool is_thrifty);
 
 #endif

@@ -157,6 +157,30 @@ TEST(the_pages_of_a_large_buffer_go_back_whatever_lies_behind_it)
     pool_free(pool);
 }
 
+TEST(a_thrifty_pool_gives_back_what_waits_before_it_takes_more)
+{
+    enum { large = 20 << 20 };
+    struct pool *pool = new_pool();
+    struct buffer *buffers[3], *more;
+
+    CHECK(!pool_set_thrifty(pool, true));
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(pool_take(pool, large, "x", &buffers[i], &err), ASSAY_OK);
+    for (int i = 0; i < 3; i++)
+        buffer_release(buffers[i]);
+    CHECK_INT(pool_take(pool, 1000, "x", &more, &err), ASSAY_OK);
+    CHECK_INT(pool_usage(pool).cached_bytes, 3 * large);
+    buffer_release(more);
+    CHECK_INT(pool_take(pool, 2 * large, "x", &more, &err), ASSAY_OK);
+    CHECK_INT(pool_usage(pool).cached_bytes, 0);
+    CHECK(pool_set_thrifty(pool, false));
+    buffer_release(more);
+    CHECK_INT(pool_take(pool, large, "x", &more, &err), ASSAY_OK);
+    CHECK_INT(pool_usage(pool).cached_bytes, 2 * large);
+    buffer_release(more);
+    pool_free(pool);
+}
+
 static void add_up(void *context, int64_t delta)
 {
     *(int64_t *)context += delta;
