@@ -185,6 +185,9 @@ static enum assay_status take_as(struct pool *pool, uint32_t owner,
     return st;
 }
 
+/* What is worth a detour. */
+static const size_t large_bytes = 16 << 20;
+
 /* Memory that stays. It is taken in the first pass over new shapes only, so
  * what waits in the pool goes before a large piece comes: a run of one image
  * does not ask for it again, and the warm-up of a longer one does. */
@@ -192,9 +195,7 @@ static enum assay_status take_lasting(struct pool *pool, uint32_t owner,
                                       size_t bytes, const char *what,
                                       struct buffer **out, struct error *err)
 {
-    static const size_t large = 16 << 20;
-
-    if (bytes >= large)
+    if (bytes >= large_bytes)
         pool_trim(pool);
     return take_as(pool, owner, bytes, what, out, err);
 }
@@ -253,6 +254,40 @@ static enum assay_status prepare_weights(const struct job *job,
     return ASSAY_OK;
 }
 
+/* Reorders large weights as they lie in the graph, some rows at a time, each
+ * of which leaves memory when it is done where it lies in a file. False where
+ * the kernel's layout cannot be cut so. */
+static bool pack_rows(struct onednn *dn, const struct job *job,
+                      const struct kernel *kernel, void *packed)
+{
+    static const int64_t step = 128; /* a multiple of every block of rows */
+    struct shape rows = job->weight->shape;
+    size_t each = tensor_bytes(job->weight) / (size_t)rows.dims[0];
+    dnnl_memory_desc_t whole = desc_dense(&rows), to;
+    dnnl_dims_t offsets = {0};
+
+    if (job->prepare || rows.dims[0] % step ||
+        tensor_bytes(job->weight) < large_bytes ||
+        !dnnl_memory_desc_equal(&job->weight_desc, &whole))
+        return false;
+    rows.dims[0] = step;
+    whole = desc_dense(&rows);
+    for (; offsets[0] < job->weight->shape.dims[0]; offsets[0] += step) {
+        struct tensor part = *job->weight;
+
+        part.shape = rows;
+        part.offset += (size_t)offsets[0] * each;
+        if (dnnl_memory_desc_init_submemory(&to, &kernel->weights,
+                                            dims_of(rows.dims, rows.rank).of,
+                                            offsets) ||
+            onednn_reorder(dn, job->context->pool, &whole, tensor_data(&part),
+                           &to, packed, NULL))
+            return false;
+        tensor_unload(&part);
+    }
+    return true;
+}
+
 /* Reorders the job's weights into new memory. The graph keeps them as they
  * came, so that another layout can follow; what lies in a file leaves memory
  * until then. */
@@ -267,6 +302,8 @@ static enum assay_status pack(struct onednn *dn, const struct job *job,
     st = take_lasting(job->context->pool, OWNER_PACKED,
                       dnnl_memory_desc_get_size(&kernel->weights),
                       "reordered weights", buffer, err);
+    if (!st && pack_rows(dn, job, kernel, buffer_data(*buffer)))
+        return ASSAY_OK;
     if (!st)
         st = prepare_weights(job, &dense, err);
     if (st) {
