@@ -10,10 +10,10 @@
 enum { side = 224, n_rows = 20 };
 
 /* As torchvision's test asks: assert_close with this as both tolerances. */
+static const double precision = 0.01;
+
 static void check_close(double got, double want)
 {
-    const double precision = 0.01;
-
     CHECK_NEAR(got, want, precision + precision * fabs(want));
 }
 
@@ -23,35 +23,64 @@ static size_t row_step(const struct ours *ours)
     return (size_t)ours->outputs[0].shape.dims[0] / n_rows;
 }
 
-static void check_floats(const struct ours *ours, const struct tensor *got,
-                         const struct checkpoint *answer, const char *name,
-                         size_t width)
+/* What the files keep of the detections. */
+struct answer {
+    struct tensor boxes, scores, labels;
+};
+
+static bool is_close(double got, double want)
 {
-    struct tensor want = answer_tensor(answer, ours->pool, name);
-    size_t step = row_step(ours);
-
-    CHECK_INT(want.shape.dims[0], n_rows);
-    for (size_t i = 0; i < n_rows; i++) {
-        size_t row = step * (i + 1) - 1;
-
-        for (size_t k = 0; k < width; k++)
-            check_close(tensor_f32(got)[row * width + k],
-                        tensor_f32(&want)[i * width + k]);
-    }
-    tensor_release(&want);
+    return fabs(got - want) <= precision + precision * fabs(want);
 }
 
-static void check_labels(const struct ours *ours,
-                         const struct checkpoint *answer)
+static bool has_row(const struct ours *ours, const struct answer *answer,
+                    size_t row, size_t wanted)
 {
-    struct tensor want = answer_tensor(answer, ours->pool, "labels");
+    const float *got = tensor_f32(&ours->outputs[0]) + 4 * row;
+    const float *want = tensor_f32(&answer->boxes) + 4 * wanted;
+
+    for (size_t k = 0; k < 4; k++) {
+        if (!is_close(got[k], want[k]))
+            return false;
+    }
+    return tensor_i64(&ours->outputs[2])[row] ==
+           tensor_i64(&answer->labels)[wanted];
+}
+
+/* The detection itself, in its place or, where kernels round otherwise, in
+ * that of another whose score is the same to four digits: torchvision's own
+ * test passes over such a swap. */
+static void check_row(const struct ours *ours, const struct answer *answer,
+                      size_t row, size_t wanted)
+{
+    const double tie = 2e-4;
+    const float *scores = tensor_f32(&ours->outputs[1]);
+    double score = tensor_f32(&answer->scores)[wanted];
+    bool is_there = false;
+
+    check_close(scores[row], score);
+    for (size_t i = 0; i < (size_t)ours->outputs[0].shape.dims[0]; i++) {
+        if (i == row || fabs(scores[i] - score) <= tie)
+            is_there = is_there || has_row(ours, answer, i, wanted);
+    }
+    CHECK(is_there);
+}
+
+static void check_rows(const struct ours *ours, const struct checkpoint *from)
+{
+    struct answer answer = {answer_tensor(from, ours->pool, "boxes"),
+                            answer_tensor(from, ours->pool, "scores"),
+                            answer_tensor(from, ours->pool, "labels")};
     size_t step = row_step(ours);
 
-    CHECK_INT(want.shape.dims[0], n_rows);
+    CHECK_INT(answer.boxes.shape.dims[0], n_rows);
+    CHECK_INT(answer.scores.shape.dims[0], n_rows);
+    CHECK_INT(answer.labels.shape.dims[0], n_rows);
     for (size_t i = 0; i < n_rows; i++)
-        CHECK_INT(tensor_i64(&ours->outputs[2])[step * (i + 1) - 1],
-                  tensor_i64(&want)[i]);
-    tensor_release(&want);
+        check_row(ours, &answer, step * (i + 1) - 1, i);
+    tensor_release(&answer.boxes);
+    tensor_release(&answer.scores);
+    tensor_release(&answer.labels);
 }
 
 /* Of masks the files keep the mean and the standard deviation. */
@@ -97,9 +126,7 @@ static void check_model(const char *model, int64_t n_classes, bool has_masks,
     answer = answer_open(folder, model);
     ours_run(&ours, answer, 1);
     CHECK_INT(ours.outputs[0].shape.dims[0], 100);
-    check_floats(&ours, &ours.outputs[0], answer, "boxes", 4);
-    check_floats(&ours, &ours.outputs[1], answer, "scores", 1);
-    check_labels(&ours, answer);
+    check_rows(&ours, answer);
     if (has_masks)
         check_masks(&ours, answer);
     checkpoint_free(answer);
