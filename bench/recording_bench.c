@@ -13,6 +13,7 @@
 #include "record/record.h"
 #include "run/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -86,7 +87,7 @@ static enum assay_status time_model(struct detector *detector, enum way way,
     assay_iteration_end();
     if (!st && way == OBSERVED)
         st = observer_end(&detector->observer, detector->n_observed++, 0, 1,
-                          &detector->session, err);
+                          NAN, &detector->session, err);
     *seconds = (double)(clock_monotonic_ns() - since) / 1e9;
     return st;
 }
