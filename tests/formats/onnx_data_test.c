@@ -146,6 +146,7 @@ TEST(elements_that_do_not_fit_the_shape_are_refused)
     static const int64_t negative[] = {-3};
     struct str few = make_tensor("t", ONNX_FLOAT, three, 1);
     struct str none = make_tensor("t", ONNX_FLOAT, three, 1);
+    struct str more = make_tensor("t", ONNX_FLOAT, three, 1);
     struct str many = make_tensor("t", 6, three, 1);
 
     put_bytes(&few, TENSOR_RAW, "12345678", 8);
@@ -155,6 +156,10 @@ TEST(elements_that_do_not_fit_the_shape_are_refused)
     CHECK_HAS(err.text, "12");
     close_all();
     load_tensor(none, ASSAY_BAD_INPUT);
+    close_all();
+    put_bytes(&more, TENSOR_RAW, "1234567890123456", 16);
+    load_tensor(more, ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "16 bytes");
     close_all();
     put_bytes(&many, TENSOR_INT32S, "\1\2\3\4", 4);
     load_tensor(many, ASSAY_BAD_INPUT);
