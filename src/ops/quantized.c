@@ -83,6 +83,11 @@ static enum assay_status write_result(const struct rescale *rescale,
         return ASSAY_OK;
     }
     scales = tensor_elements(rescale->b_scale);
+    if (rescale->bias &&
+        (int64_t)tensor_elements(rescale->bias) != y->shape.dims[1])
+        return error_set(err, ASSAY_BAD_INPUT, "%zu biases for %lld channels",
+                         tensor_elements(rescale->bias),
+                         (long long)y->shape.dims[1]);
     if (rescale->a_scale->dtype != DTYPE_F32 ||
         rescale->b_scale->dtype != DTYPE_F32 ||
         rescale->y_scale->dtype != DTYPE_F32 || !scales)

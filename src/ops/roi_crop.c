@@ -9,6 +9,9 @@
 
 #include <math.h>
 
+/* Of a bin, both ways: a box that is far too large must not take forever. */
+enum { max_points = 1 << 10 };
+
 enum roi_crop_input { CROP_X, CROP_BOXES, CROP_IMAGES };
 
 static enum assay_status infer(const struct node *node,
@@ -29,7 +32,8 @@ static enum assay_status infer(const struct node *node,
     if (st)
         return st;
     if ((int64_t)tensor_elements(inputs[CROP_IMAGES]) != boxes->dims[0] ||
-        attrs->height < 1 || attrs->width < 1)
+        attrs->height < 1 || attrs->width < 1 ||
+        inputs[CROP_X]->shape.dims[2] < 1 || inputs[CROP_X]->shape.dims[3] < 1)
         return error_set(
             err, ASSAY_BAD_INPUT, "%zu images for %lld boxes, to %lld x %lld",
             tensor_elements(inputs[CROP_IMAGES]), (long long)boxes->dims[0],
@@ -58,10 +62,9 @@ static struct side make_side(const struct roi_crop_attrs *attrs, float first,
     if (!attrs->is_half_pixel && !(length > 1))
         length = 1;
     side.bin = length / (float)bins;
-    side.points = attrs->sampling_ratio > 0 ? attrs->sampling_ratio
-                                            : (int64_t)ceilf(side.bin);
-    if (side.points < 1 || side.points > size + 2)
-        side.points = side.points < 1 ? 1 : size + 2;
+    side.points = attrs->sampling_ratio;
+    if (side.points <= 0)
+        side.points = (int64_t)ceilf(fminf(fmaxf(side.bin, 1), max_points));
     return side;
 }
 

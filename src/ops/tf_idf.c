@@ -106,16 +106,18 @@ static void fill_row(const struct tf_idf_attrs *attrs,
                      const struct tensor *weights, const int64_t *text,
                      int64_t n, float *y)
 {
+    const struct tensor *starts = inputs[TF_IDF_STARTS];
     const int64_t *pool = tensor_data(inputs[TF_IDF_POOL]);
-    int64_t end = (int64_t)tensor_elements(inputs[TF_IDF_POOL]), at = 0;
+    int64_t n_lengths = (int64_t)tensor_elements(starts);
     size_t sequence = 0;
 
-    for (int64_t length = 1; at < end; length++) {
-        bool is_last = (size_t)length >= tensor_elements(inputs[TF_IDF_STARTS]);
-        int64_t stop =
-            is_last ? end : int_at(inputs[TF_IDF_STARTS], (size_t)length);
+    for (int64_t length = 1; length <= n_lengths; length++) {
+        int64_t at = int_at(starts, (size_t)length - 1);
+        int64_t end = length < n_lengths
+                          ? int_at(starts, (size_t)length)
+                          : (int64_t)tensor_elements(inputs[TF_IDF_POOL]);
 
-        for (; at + length <= stop; at += length, sequence++) {
+        for (; at + length <= end; at += length, sequence++) {
             float weight = weights ? tensor_f32(weights)[sequence] : 1;
             int64_t found = 0;
 
@@ -128,8 +130,6 @@ static void fill_row(const struct tf_idf_attrs *attrs,
             if (found)
                 y[int_at(inputs[TF_IDF_COLUMNS], sequence)] += weight;
         }
-        if (is_last)
-            break;
     }
 }
 

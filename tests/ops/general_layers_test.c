@@ -10,6 +10,7 @@
 #include "ops/recurrent.h"
 #include "ops/roi_crop.h"
 #include "ops/signal.h"
+#include "ops/tf_idf.h"
 #include "ops/window.h"
 
 #include <math.h>
@@ -226,6 +227,49 @@ TEST(products_of_bytes_do_not_round)
     op_release((struct tensor[]){a, b, y}, 3);
 }
 
+TEST(a_bias_for_other_channels_is_refused)
+{
+    static const float one[] = {1};
+    static const int32_t bias[] = {1, 2, 3};
+    struct tensor x = op_tensor(DTYPE_U8, dims(4, 1, 1, 2, 2), NULL), y;
+    struct tensor w = op_tensor(DTYPE_U8, dims(4, 2, 1, 1, 1), NULL);
+    struct tensor scale = floats(one, dims(0, 0, 0, 0, 0));
+    struct tensor zero = op_tensor(DTYPE_U8, dims(0, 0, 0, 0, 0), NULL);
+    struct tensor b = op_tensor(DTYPE_I32, dims(1, 3, 0, 0, 0), bias);
+    const struct tensor *inputs[] = {&x,    &scale, &zero, &w, &scale,
+                                     &zero, &scale, &zero, &b};
+    struct quantized_conv_attrs attrs = {
+        .window = {.rank = 2, .stride = {1, 1}, .dilation = {1, 1}},
+        .groups = 1};
+
+    CHECK_STATUS(run(&op_qlinear_conv, &attrs, inputs, 9, &y, 1),
+                 ASSAY_BAD_INPUT, &op_err);
+    CHECK_STR(op_err.text, "3 biases for 2 channels");
+    op_release((struct tensor[]){x, w, scale, zero, b}, 5);
+}
+
+TEST(sequences_of_a_length_begin_where_the_list_says)
+{
+    static const int64_t pool[] = {5, 7, 1, 2}, starts[] = {0, 2};
+    static const int64_t columns[] = {0, 1, 2}, text[] = {1, 2, 5, 1, 2};
+    struct tensor t = integers(text, dims(1, 5, 0, 0, 0)), y;
+    struct tensor p = integers(pool, dims(1, 4, 0, 0, 0));
+    struct tensor s = integers(starts, dims(1, 2, 0, 0, 0));
+    struct tensor c = integers(columns, dims(1, 3, 0, 0, 0));
+    const struct tensor *inputs[] = {&t, &p, &s, &c};
+    struct tf_idf_attrs attrs = {.min_length = 1, .max_length = 2};
+
+    CHECK_STATUS(run(&op_tf_idf, &attrs, inputs, 4, &y, 1), ASSAY_OK, &op_err);
+    CHECK(tensor_f32(&y)[0] == 1 && tensor_f32(&y)[1] == 0 &&
+          tensor_f32(&y)[2] == 2);
+    tensor_release(&y);
+    /* Three numbers are no pairs: one is left over behind them. */
+    tensor_i64(&s)[1] = 1;
+    CHECK_STATUS(run(&op_tf_idf, &attrs, inputs, 4, &y, 1), ASSAY_BAD_INPUT,
+                 &op_err);
+    op_release((struct tensor[]){t, p, s, c}, 4);
+}
+
 /* ---- boxes ------------------------------------------------------------- */
 
 TEST(boxes_are_kept_class_by_class_in_falling_order)
@@ -259,6 +303,20 @@ TEST(boxes_are_kept_class_by_class_in_falling_order)
     } while (st);
     CHECK(nth > 5);
     op_release((struct tensor[]){b, s, m, o, l, y}, 6);
+}
+
+TEST(no_box_is_cut_out_of_an_empty_map)
+{
+    static const float box[] = {0, 0, 2, 2};
+    struct tensor x = op_tensor(DTYPE_F32, dims(4, 1, 1, 0, 4), NULL), y;
+    struct tensor boxes = floats(box, dims(2, 1, 4, 0, 0));
+    struct tensor images = integers(NULL, dims(1, 1, 0, 0, 0));
+    const struct tensor *inputs[] = {&x, &boxes, &images};
+    struct roi_crop_attrs attrs = {.height = 2, .width = 2, .scale = 1};
+
+    CHECK_STATUS(run(&op_roi_crop, &attrs, inputs, 3, &y, 1), ASSAY_BAD_INPUT,
+                 &op_err);
+    op_release((struct tensor[]){x, boxes, images}, 3);
 }
 
 TEST(a_box_of_an_image_that_is_not_there_is_refused)
