@@ -5,6 +5,7 @@
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
+#include "ops/roi_pool.h"
 #include "ops/shape_rules.h"
 
 #include <math.h>
@@ -143,6 +144,78 @@ static void pool_box(const struct roi_crop_attrs *attrs, const struct tensor *x,
     }
 }
 
+/* ---- the common case: means of squares, through RoIAlign's kernel -------- */
+
+static bool is_common(const struct roi_crop_attrs *attrs)
+{
+    return !attrs->is_max && attrs->height == attrs->width &&
+           attrs->height <= ROI_ALIGN_MAX_SIZE && attrs->sampling_ratio >= 1 &&
+           attrs->sampling_ratio <= ROI_ALIGN_MAX_RATIO;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
+}
+
+/* memory: a plan, and behind it the scratch memory of the kernel. */
+static void pool_common(const struct roi_crop_attrs *attrs,
+                        const struct roi_map *map, int64_t image,
+                        struct box box, char *memory, size_t plan_bytes,
+                        float *y)
+{
+    struct side down =
+        make_side(attrs, box.y1, box.y2, attrs->height, map->height);
+    struct side across =
+        make_side(attrs, box.x1, box.x2, attrs->width, map->width);
+    struct roi roi = {.map = map,
+                      .image = image,
+                      .x = across.start,
+                      .y = down.start,
+                      .bin_width = across.bin,
+                      .bin_height = down.bin,
+                      .size = attrs->height,
+                      .sampling_ratio = attrs->sampling_ratio};
+
+    roi_plan(&roi, memory);
+    for (int64_t c = 0; c * ROI_LANES < map->channels; c++)
+        roi_pool_block(&roi, memory, c, (float *)(void *)(memory + plan_bytes),
+                       y);
+}
+
+static enum assay_status run_common(const struct op_context *context,
+                                    const struct roi_crop_attrs *attrs,
+                                    const struct tensor *const *inputs,
+                                    const struct tensor *y, struct error *err)
+{
+    const int64_t *dims = inputs[CROP_X]->shape.dims;
+    struct roi_map map = {.data = tensor_f32(inputs[CROP_X]),
+                          .n_images = dims[0],
+                          .channels = dims[1],
+                          .height = dims[2],
+                          .width = dims[3]};
+    struct roi_align_attrs sizes = {.size = attrs->height,
+                                    .sampling_ratio = attrs->sampling_ratio};
+    size_t plan_bytes = round_up(roi_plan_bytes(&sizes));
+    size_t bytes = plan_bytes + round_up(roi_pool_scratch_bytes(&sizes));
+    int64_t each = shape_span(&y->shape, 1, 4);
+    struct buffer *memory;
+    enum assay_status st =
+        pool_take(context->pool, bytes * (size_t)op_threads(context),
+                  "boxes of a map", &memory, err);
+
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(op_threads(context)) schedule(dynamic)
+    for (int64_t i = 0; i < y->shape.dims[0]; i++)
+        pool_common(attrs, &map, int_at(inputs[CROP_IMAGES], (size_t)i),
+                    tensor_boxes(inputs[CROP_BOXES])[i],
+                    (char *)buffer_data(memory) + bytes * (size_t)op_thread(),
+                    plan_bytes, tensor_f32(y) + i * each);
+    buffer_release(memory);
+    return ASSAY_OK;
+}
+
 static enum assay_status forward(const struct op_context *context,
                                  const struct node *node,
                                  const struct tensor *const *inputs,
@@ -160,6 +233,8 @@ static enum assay_status forward(const struct op_context *context,
                              "a box of image %lld of %lld", (long long)image,
                              (long long)x->shape.dims[0]);
     }
+    if (is_common(node->attrs) && !context->is_reference)
+        return run_common(context, node->attrs, inputs, &outputs[0], err);
 #pragma omp parallel for num_threads(op_threads(context)) schedule(dynamic)
     for (int64_t i = 0; i < n; i++)
         pool_box(node->attrs, x, int_at(inputs[CROP_IMAGES], (size_t)i),

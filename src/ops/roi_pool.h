@@ -1,4 +1,5 @@
-/* ops/roi_pool.h - one box's share of a feature map; for roi_align.c.
+/* ops/roi_pool.h - one box's share of a feature map; for roi_align.c and
+ * roi_crop.c.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_ROI_POOL_H

@@ -305,6 +305,29 @@ TEST(boxes_are_kept_class_by_class_in_falling_order)
     op_release((struct tensor[]){b, s, m, o, l, y}, 6);
 }
 
+TEST(boxes_are_cut_out_fast_as_by_the_definition)
+{
+    struct random random = random_seed(40);
+    struct tensor x = noise(&random, dims(4, 2, 37, 19, 23));
+    struct tensor boxes = op_tensor(DTYPE_F32, dims(2, 50, 4, 0, 0), NULL);
+    struct tensor images = integers(NULL, dims(1, 50, 0, 0, 0));
+    const struct tensor *inputs[] = {&x, &boxes, &images};
+
+    random_boxes(&random, tensor_boxes(&boxes), 50);
+    for (int64_t i = 0; i < 50; i++)
+        tensor_i64(&images)[i] = i % 2;
+    for (int is_half_pixel = 0; is_half_pixel < 2; is_half_pixel++) {
+        struct roi_crop_attrs attrs = {.height = 7,
+                                       .width = 7,
+                                       .sampling_ratio = 2,
+                                       .scale = 0.2F,
+                                       .is_half_pixel = is_half_pixel};
+
+        compare_ways(&op_roi_crop, &attrs, inputs, 3, 1, 1e-5);
+    }
+    op_release((struct tensor[]){x, boxes, images}, 3);
+}
+
 TEST(no_box_is_cut_out_of_an_empty_map)
 {
     static const float box[] = {0, 0, 2, 2};
