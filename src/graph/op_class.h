@@ -83,6 +83,10 @@ struct op_class {
     /* The output may share the first input's memory (reshape, flatten). */
     bool is_view;
 
+    /* The outputs follow from the shapes of the inputs; their data is not
+     * looked at. */
+    bool reads_shapes;
+
     /* The kernels know float32 alone. Who runs them converts tensors of other
      * floating point types, and of integers that fit into one, before, and
      * outputs of float32 to the type of the first input after. */

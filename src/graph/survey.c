@@ -5,10 +5,16 @@
 
 #include <string.h>
 
-enum { max_tensors = 64 }; /* of a node, for the lists on the stack */
+enum {
+    max_tensors = 64,   /* of a node, for the lists on the stack */
+    max_elements = 4096 /* that are computed where only shapes are wanted */
+};
 
 void survey_release(struct survey *survey)
 {
+    for (size_t i = 0; survey->values && i < survey->n_values; i++)
+        tensor_release(&survey->values[i]);
+    pool_free(survey->pool);
     mem_free(survey->values);
     mem_free(survey->is_known);
     mem_free(survey->costs);
@@ -18,6 +24,10 @@ void survey_release(struct survey *survey)
 static enum assay_status
 make_tables(struct survey *survey, const struct graph *graph, struct error *err)
 {
+    enum assay_status st = pool_new(&survey->pool, err);
+
+    if (st)
+        return st;
     survey->n_values = graph_value_count(graph);
     survey->values = mem_array(survey->n_values, sizeof *survey->values);
     survey->is_known = mem_array(survey->n_values, sizeof *survey->is_known);
@@ -36,7 +46,7 @@ static void take_given(struct survey *survey, const struct graph *graph)
 
         if (value->kind == VALUE_INPUT || value->kind == VALUE_COMPUTED)
             continue;
-        survey->values[i] = value->data;
+        survey->values[i] = tensor_share(&value->data);
         survey->values[i].dtype = value->dtype;
         survey->values[i].shape = value->shape;
         survey->is_known[i] = true;
@@ -112,6 +122,63 @@ static void name_node(const struct graph *graph, const struct node *node,
                   node->name, node->op->name);
 }
 
+/* Whether its outputs can be had, for what is made of their data. */
+static bool can_compute(const struct node *node,
+                        const struct tensor *const *inputs,
+                        const struct tensor *outputs)
+{
+    size_t n_data = 0, n = 0;
+
+    if (node->n_bodies || !node->op->forward)
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs[i] && !inputs[i]->buffer && !node->op->reads_shapes)
+            return false;
+        if (inputs[i] && node->op->is_f32 && inputs[i]->dtype != DTYPE_F32)
+            return false;
+        n_data += inputs[i] != NULL;
+    }
+    for (size_t i = 0; i < node->n_outputs; i++)
+        n += tensor_elements(&outputs[i]);
+    return n_data && n <= max_elements;
+}
+
+/* A kernel that fails leaves the data unknown. */
+static enum assay_status compute(struct survey *survey, const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    struct op_context context = {.pool = survey->pool, .n_threads = 1};
+    struct tensor made[max_tensors] = {{0}};
+    bool is_made;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < node->n_outputs; i++) {
+        if (node->op->is_view)
+            made[i] = outputs[i];
+        else
+            st = tensor_new(survey->pool, outputs[i].dtype, &outputs[i].shape,
+                            &made[i], err);
+    }
+    is_made = !st && !node->op->forward(&context, node, inputs, made, NULL);
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        if (is_made)
+            outputs[i] = made[i];
+        else
+            tensor_release(&made[i]);
+    }
+    return st;
+}
+
+static void keep_outputs(struct survey *survey, const struct node *node,
+                         const struct tensor *outputs)
+{
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        survey->values[node->outputs[i]] = outputs[i];
+        survey->is_known[node->outputs[i]] = true;
+    }
+}
+
 static enum assay_status survey_node(struct survey *survey,
                                      const struct graph *graph, size_t at,
                                      struct error *err)
@@ -119,25 +186,27 @@ static enum assay_status survey_node(struct survey *survey,
     const struct node *node = graph_node(graph, at);
     const struct tensor *inputs[max_tensors];
     struct tensor outputs[max_tensors] = {{0}};
-    enum assay_status st;
+    struct error of_node = {0};
+    enum assay_status st = ASSAY_UNSUPPORTED;
 
-    if (!node->op->infer || !list_inputs(survey, node, inputs)) {
+    if (node->op->infer && list_inputs(survey, node, inputs))
+        st = node_infer(node, inputs, outputs, &of_node);
+    if (st == ASSAY_UNSUPPORTED) { /* it depends on data that is not there */
         survey->n_unknown++;
         return ASSAY_OK;
     }
-    st = node->op->infer(node, inputs, outputs, err);
     if (!st)
-        st = check_outputs(outputs, node->n_outputs, err);
+        st = check_outputs(outputs, node->n_outputs, &of_node);
     if (st) {
-        name_node(graph, node, err);
-        return st;
+        name_node(graph, node, &of_node);
+        return error_set(err, st, "%s", of_node.text);
     }
     count_cost(node, inputs, outputs, &survey->costs[at]);
-    for (size_t i = 0; i < node->n_outputs; i++) {
-        survey->values[node->outputs[i]] = outputs[i];
-        survey->is_known[node->outputs[i]] = true;
-    }
-    return ASSAY_OK;
+    if (can_compute(node, inputs, outputs))
+        st = compute(survey, node, inputs, outputs, err);
+    if (!st)
+        keep_outputs(survey, node, outputs);
+    return st;
 }
 
 enum assay_status survey_graph(struct survey *survey, const struct graph *graph,

@@ -8,7 +8,10 @@
 
 /* Start from {0}. */
 struct survey {
-    struct tensor *values; /* one a value of the graph: type and shape */
+    struct pool *pool;
+    struct tensor *values; /* one a value of the graph: type and shape; data
+                              where that is small and follows from the shapes
+                              of the inputs, as sizes for a Reshape do */
     bool *is_known;        /* one a value */
     struct cost *costs;    /* one a node; 0 where its shapes are not known */
     size_t n_values;

@@ -101,7 +101,7 @@ static enum assay_status forward_size(const struct op_context *context,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, bytes, most)                                       \
+#define CLASS(symbol, text, bytes, most, is_of_shapes)                         \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = bytes,                                                  \
@@ -111,7 +111,8 @@ static enum assay_status forward_size(const struct op_context *context,
         .max_outputs = 1,                                                      \
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
+        .reads_shapes = is_of_shapes,                                          \
     };
-CLASS(cast, "Cast", sizeof(struct cast_attrs), 2)
-CLASS(shape_of, "Shape", sizeof(struct shape_of_attrs), 1)
-CLASS(size, "Size", 0, 1)
+CLASS(cast, "Cast", sizeof(struct cast_attrs), 2, false)
+CLASS(shape_of, "Shape", sizeof(struct shape_of_attrs), 1, true)
+CLASS(size, "Size", 0, 1, true)

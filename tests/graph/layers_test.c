@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "models/models.h"
+#include "ops/cast.h"
 #include "ops/ops.h"
 #include "test.h"
 
@@ -61,6 +62,69 @@ TEST(a_layer_has_its_shape_parameters_and_work)
     CHECK_INT(layer->output_bytes, 0);
     CHECK_INT(layers.total.parameters, 11220132);
     layers_release(&layers);
+    survey_release(&survey);
+    graph_free(graph);
+}
+
+/* x under the shape of another input, or under one that an input holds. */
+static struct graph *reshaping(bool is_by_data)
+{
+    const struct shape_of_attrs all = {.end = INT64_MAX};
+    struct graph *graph;
+    uint32_t x, other, shape[2], reshaped;
+    struct node_description shape_of = {.op = &op_shape_of,
+                                        .attrs = &all,
+                                        .scope = GRAPH_NONE,
+                                        .inputs = &other,
+                                        .n_inputs = 1,
+                                        .n_outputs = 1};
+    struct node_description reshape = {.op = &op_reshape,
+                                       .scope = GRAPH_NONE,
+                                       .inputs = shape,
+                                       .n_inputs = 2,
+                                       .n_outputs = 1};
+
+    err = (struct error){0};
+    CHECK_INT(graph_new(&graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(graph, "x", DTYPE_F32, &x, &err), ASSAY_OK);
+    CHECK_INT(graph_input(graph, "other", is_by_data ? DTYPE_I64 : DTYPE_F32,
+                          &other, &err),
+              ASSAY_OK);
+    shape[0] = x;
+    shape[1] = other;
+    if (!is_by_data)
+        CHECK_INT(graph_node_add(graph, &shape_of, &shape[1], &err), ASSAY_OK);
+    CHECK_INT(graph_node_add(graph, &reshape, &reshaped, &err), ASSAY_OK);
+    CHECK_INT(graph_output(graph, "y", reshaped, &err), ASSAY_OK);
+    return graph;
+}
+
+TEST(sizes_that_are_computed_from_shapes_are_known)
+{
+    const struct shape inputs[] = {shape_of(1, (int64_t)6),
+                                   shape_of(2, (int64_t)2, (int64_t)3)};
+    struct graph *graph = reshaping(false);
+    struct survey survey = {0};
+    uint32_t output = graph_output_at(graph, 0, NULL);
+    char text[64];
+
+    CHECK_STATUS(survey_graph(&survey, graph, inputs, &err), ASSAY_OK, &err);
+    CHECK_INT(survey.n_unknown, 0);
+    CHECK_STR(shape_text(&survey.values[output].shape, text, sizeof text),
+              "2x3");
+    survey_release(&survey);
+    graph_free(graph);
+}
+
+TEST(sizes_that_an_input_holds_are_unknown_and_no_failure)
+{
+    const struct shape inputs[] = {shape_of(1, (int64_t)6),
+                                   shape_of(1, (int64_t)2)};
+    struct graph *graph = reshaping(true);
+    struct survey survey = {0};
+
+    CHECK_STATUS(survey_graph(&survey, graph, inputs, &err), ASSAY_OK, &err);
+    CHECK_INT(survey.n_unknown, 1);
     survey_release(&survey);
     graph_free(graph);
 }
