@@ -167,7 +167,8 @@ static const struct option options[] = {
 struct subject {
     struct assay_model *model;
     struct assay_profiler *profiler;
-    size_t *keys; /* what is shown */
+    size_t n_standard; /* keys that are built in, the first ones */
+    size_t *keys;      /* what is shown */
     size_t n_keys, keys_capacity;
 };
 
@@ -284,6 +285,8 @@ static enum assay_status open_profiler(const struct settings *settings,
     if (!st)
         st = take(assay_profiler_register_standard(subject->profiler, &error),
                   &error, err);
+    if (!st)
+        subject->n_standard = assay_profiler_count(subject->profiler);
     for (size_t i = 0; !st && i < settings->plugins.n; i++)
         st = take(assay_profiler_load_plugin(subject->profiler,
                                              settings->plugins.items[i], flags,
@@ -395,8 +398,11 @@ static bool shows_layers(const struct settings *settings,
     return false;
 }
 
+/* words: what the models are called on the command line, for two that have one
+ * name. */
 static enum assay_status show(const struct settings *settings,
-                              const struct subject subjects[2], size_t n,
+                              const struct subject subjects[2],
+                              const char *const words[2], size_t n,
                               struct error *err)
 {
     struct metrics_view view = {.n_models = n,
@@ -411,11 +417,32 @@ static enum assay_status show(const struct settings *settings,
         return st;
     for (size_t i = 0; i < n; i++) {
         view.models[i] = subjects[i].model;
+        view.names[i] = assay_model_name(subjects[i].model);
         view.profilers[i] = subjects[i].profiler;
         view.keys[i] = subjects[i].keys;
     }
+    if (n == 2 && strcmp(view.names[0], view.names[1]) == 0)
+        memcpy(view.names, words, sizeof view.names);
     formats[settings->format](&view, result.sink, &result.term);
     return result_close(&result, sink_status(result.sink, err), err);
+}
+
+/* Whoever asks for a value by name, or brings the metric along, wants to know
+ * that there is none; the others are told in the table. */
+static enum assay_status check_values(const struct settings *settings,
+                                      const struct subject *subject,
+                                      struct error *err)
+{
+    for (size_t i = 0; i < subject->n_keys; i++) {
+        const struct assay_result *result =
+            assay_profiler_result(subject->profiler, subject->keys[i]);
+
+        if (result->status &&
+            (settings->only || subject->keys[i] >= subject->n_standard))
+            return error_set(err, result->status, "no value for '%s': %s",
+                             result->metric->key, result->reason);
+    }
+    return ASSAY_OK;
 }
 
 static enum assay_status show_metrics(const struct arguments *arguments,
@@ -438,7 +465,9 @@ static enum assay_status show_metrics(const struct arguments *arguments,
     for (size_t i = 0; !st && i < n; i++)
         st = compute(settings, &subjects[i], err);
     if (!st)
-        st = show(settings, subjects, n, err);
+        st = show(settings, subjects, words, n, err);
+    for (size_t i = 0; !st && i < n; i++)
+        st = check_values(settings, &subjects[i], err);
     for (size_t i = 0; i < n; i++)
         subject_release(&subjects[i]);
     mem_free(shapes);

@@ -62,7 +62,7 @@ static void put_model(const struct metrics_view *view, size_t i,
     struct layers_view layers = metrics_layers(model);
 
     json_object_begin(json);
-    json_member_string(json, "model", assay_model_name(model));
+    json_member_string(json, "model", view->names[i]);
     json_member_string(json, "class", assay_model_class(model));
     json_member_string(json, "backend", assay_model_backend(model));
     json_member_string(json, "input", parts.input);

@@ -31,16 +31,16 @@ void metrics_title(const struct metrics_view *view, struct metrics_row *row)
     *row = (struct metrics_row){0};
     if (view->n_models == 1) {
         snprintf(row->texts[METRICS_NAME], METRICS_TEXT, "Param Name (%s)",
-                 assay_model_name(view->models[0]));
+                 view->names[0]);
         snprintf(row->texts[METRICS_FIRST], METRICS_TEXT, "Value");
         return;
     }
     snprintf(row->texts[METRICS_NAME], METRICS_TEXT, "Param Name");
     snprintf(row->texts[METRICS_FIRST], METRICS_TEXT, "Value (%s)",
-             assay_model_name(view->models[0]));
+             view->names[0]);
     snprintf(row->texts[METRICS_ENHANCEMENT], METRICS_TEXT, "Enhancement");
     snprintf(row->texts[METRICS_SECOND], METRICS_TEXT, "Value (%s)",
-             assay_model_name(view->models[1]));
+             view->names[1]);
 }
 
 void metrics_backend(const struct metrics_view *view, struct metrics_row *row)

@@ -167,7 +167,7 @@ static void put_facts(const struct metrics_view *view, size_t i,
     uint64_t n_unknown = assay_model_totals(view->models[i])->n_unknown;
 
     sink_puts(sink, "model    ");
-    text_put(sink, term, assay_model_name(view->models[i]));
+    text_put(sink, term, view->names[i]);
     sink_puts(sink, "   input ");
     text_put(sink, term, parts.input);
     sink_puts(sink, "   weights ");

@@ -14,6 +14,7 @@
 struct metrics_view {
     const struct assay_model *models[2];
     const struct assay_profiler *profilers[2];
+    const char *names[2];
     size_t n_models;
     const size_t *keys[2]; /* of each profiler, what is shown */
     size_t n_keys;
