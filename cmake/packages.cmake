@@ -11,6 +11,7 @@ function(assay_require target module)
 endfunction()
 
 assay_require(CAIRO cairo)
+assay_require(EXPAT expat)
 assay_require(JPEG libjpeg)
 assay_require(PNG libpng)
 assay_require(PROTOBUF_C libprotobuf-c)

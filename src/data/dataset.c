@@ -1,0 +1,199 @@
+/* data/dataset.c - see dataset.h. */
+#include "data/dataset_internal.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct {
+    const char *name;
+    dataset_opener *open;
+} kinds[N_DATASET_KINDS] = {
+    [DATASET_CIFAR10] = {"cifar10", cifar10_open},
+    [DATASET_CIFAR100] = {"cifar100", cifar100_open},
+    [DATASET_IMAGEFOLDER] = {"imagefolder", imagefolder_open},
+    [DATASET_COCO] = {"coco", coco_open},
+    [DATASET_VOC] = {"voc", voc_open},
+};
+
+const char *dataset_kind_name(enum dataset_kind kind)
+{
+    return kinds[kind].name;
+}
+
+/* ---- opening ---------------------------------------------------------- */
+
+enum assay_status dataset_open(const struct dataset_options *options,
+                               struct dataset **out, struct error *err)
+{
+    struct dataset *dataset = mem_zalloc(sizeof *dataset);
+    struct stat info;
+    enum assay_status st;
+
+    *out = NULL;
+    if (!dataset)
+        return error_nomem(err, sizeof *dataset, "a dataset");
+    if (stat(options->path, &info))
+        st = error_errno(err, errno, "cannot read the dataset %s",
+                         options->path);
+    else
+        st = kinds[options->kind].open(dataset, options, err);
+    if (st)
+        dataset_close(dataset);
+    else
+        *out = dataset;
+    return st;
+}
+
+void dataset_close(struct dataset *dataset)
+{
+    if (!dataset)
+        return;
+    cifar_close(dataset->cifar);
+    mem_free(dataset->classes);
+    mem_free(dataset->class_ids);
+    mem_free(dataset->images);
+    arena_release(&dataset->memory);
+    mem_free(dataset);
+}
+
+/* ---- filling ---------------------------------------------------------- */
+
+enum assay_status dataset_add_class(struct dataset *dataset, const char *name,
+                                    size_t n, struct error *err)
+{
+    const char **moved =
+        vec_reserve(dataset->classes, &dataset->classes_capacity,
+                    dataset->n_classes + 1, sizeof *moved);
+    char *copy = arena_strndup(&dataset->memory, name, n);
+
+    if (moved)
+        dataset->classes = moved;
+    if (!moved || !copy)
+        return error_nomem(err, n + sizeof *moved, "the name of a class");
+    moved[dataset->n_classes++] = copy;
+    return ASSAY_OK;
+}
+
+enum assay_status dataset_add_image(struct dataset *dataset,
+                                    const struct dataset_target *image,
+                                    struct error *err)
+{
+    struct dataset_target *moved =
+        vec_reserve(dataset->images, &dataset->images_capacity, dataset->n + 1,
+                    sizeof *moved);
+
+    if (!moved)
+        return error_nomem(err, (dataset->n + 1) * sizeof *moved,
+                           "the images of a dataset");
+    dataset->images = moved;
+    moved[dataset->n] = *image;
+    moved[dataset->n].id = (int64_t)dataset->n;
+    dataset->n++;
+    return ASSAY_OK;
+}
+
+enum assay_status dataset_text(struct dataset *dataset, const char **out,
+                               struct error *err, const char *format, ...)
+{
+    struct str text = {0};
+    enum assay_status st;
+    va_list args;
+
+    va_start(args, format);
+    st = str_vprintf(&text, format, args);
+    va_end(args);
+    *out = st ? NULL : arena_strdup(&dataset->memory, str_text(&text));
+    str_release(&text);
+    return *out ? ASSAY_OK : error_nomem(err, 64, "a file name");
+}
+
+bool folder_has(const char *path, const char *name)
+{
+    struct str text = {0};
+    struct stat info;
+    bool is = !str_printf(&text, "%s/%s", path, name) &&
+              stat(text.text, &info) == 0 && S_ISDIR(info.st_mode);
+
+    str_release(&text);
+    return is;
+}
+
+/* ---- reading ---------------------------------------------------------- */
+
+size_t dataset_count(const struct dataset *dataset)
+{
+    return dataset->n;
+}
+
+size_t dataset_class_count(const struct dataset *dataset)
+{
+    return dataset->n_classes;
+}
+
+const char *dataset_class_name(const struct dataset *dataset, size_t label)
+{
+    return dataset->classes[label];
+}
+
+int64_t dataset_class_id(const struct dataset *dataset, size_t label)
+{
+    return dataset->class_ids ? dataset->class_ids[label] : (int64_t)label;
+}
+
+bool dataset_has_objects(const struct dataset *dataset)
+{
+    return dataset->has_objects;
+}
+
+enum assay_status dataset_target(const struct dataset *dataset, size_t i,
+                                 struct dataset_target *out, struct error *err)
+{
+    if (dataset->cifar)
+        return cifar_target(dataset, i, out, err);
+    *out = dataset->images[i];
+    return ASSAY_OK;
+}
+
+enum assay_status dataset_picture(const struct dataset *dataset, size_t i,
+                                  struct picture *out, struct error *err)
+{
+    if (dataset->cifar)
+        return cifar_picture(dataset, i, out, err);
+    return picture_read(dataset->images[i].path, out, err);
+}
+
+static enum assay_status box_mask(const struct dataset_object *object,
+                                  int width, int height, struct mask *out,
+                                  struct error *err)
+{
+    double left = object->x, top = object->y;
+    double right = left + object->width, bottom = top + object->height;
+    const double corners[] = {left,  top,    left,  bottom,
+                              right, bottom, right, top};
+    const struct polygon box = {corners, 4};
+
+    return mask_from_polygons(&box, 1, width, height, out, err);
+}
+
+enum assay_status dataset_object_mask(const struct dataset_object *object,
+                                      int width, int height, struct mask *out,
+                                      struct error *err)
+{
+    const struct dataset_shape *shape = &object->shape;
+
+    if (shape->polygons)
+        return mask_from_polygons(shape->polygons, shape->n_polygons, width,
+                                  height, out, err);
+    if (shape->runs)
+        return mask_from_runs(shape->runs, shape->n_runs, width, height, out,
+                              err);
+    if (shape->text)
+        return mask_from_text(shape->text, shape->n_text, width, height, out,
+                              err);
+    return box_mask(object, width, height, out, err);
+}

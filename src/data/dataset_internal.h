@@ -1,0 +1,53 @@
+/* data/dataset_internal.h - what a dataset holds, and who fills it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef DATA_DATASET_INTERNAL_H
+#define DATA_DATASET_INTERNAL_H
+
+#include "base/arena.h"
+#include "data/dataset.h"
+
+struct cifar;
+
+struct dataset {
+    struct arena memory; /* of all texts and objects */
+    const char **classes;
+    int64_t *class_ids; /* NULL: the labels */
+    size_t n_classes, classes_capacity;
+    size_t n; /* samples */
+    struct dataset_target *images;
+    size_t images_capacity;
+    struct cifar *cifar; /* instead of images */
+    bool has_objects;
+};
+
+/* Fill a dataset that is {0}; what they leave on failure is closed. */
+typedef enum assay_status dataset_opener(struct dataset *dataset,
+                                         const struct dataset_options *options,
+                                         struct error *err);
+
+dataset_opener cifar10_open, cifar100_open, imagefolder_open, coco_open,
+    voc_open;
+
+void cifar_close(struct cifar *cifar); /* accepts NULL */
+enum assay_status cifar_target(const struct dataset *dataset, size_t i,
+                               struct dataset_target *out, struct error *err);
+enum assay_status cifar_picture(const struct dataset *dataset, size_t i,
+                                struct picture *out, struct error *err);
+
+/* Appends a copy of the name; ASSAY_NOMEM alone. */
+enum assay_status dataset_add_class(struct dataset *dataset, const char *name,
+                                    size_t n, struct error *err);
+/* Appends an image with the number that follows; all else is the caller's. */
+enum assay_status dataset_add_image(struct dataset *dataset,
+                                    const struct dataset_target *image,
+                                    struct error *err);
+/* Formats a text that lives as long as the dataset. */
+enum assay_status dataset_text(struct dataset *dataset, const char **out,
+                               struct error *err, const char *format, ...)
+    ASSAY_PRINTF(4, 5);
+
+/* path/name is a folder. */
+bool folder_has(const char *path, const char *name);
+
+#endif
