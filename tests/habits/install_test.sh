@@ -1,7 +1,8 @@
 #!/bin/sh
 # What `make install` puts in place is enough for a user's own program: the
 # programs of the README and of docs/c-api.md and one in C++ compile against
-# it, run, and leave runs that the installed assay shows.
+# it, run, and leave runs that the installed assay shows. So does a program
+# that profiles models, and a plug-in with a metric.
 #
 #   install_test.sh ROOT BUILD CC
 set -eu
@@ -62,3 +63,26 @@ if [ -e smoother.assay ]; then
     echo "a program compiled with ASSAY_OFF recorded a run"
     exit 1
 fi
+
+# The library of models, and a plug-in that the installed program loads.
+flags=$(pkg-config --cflags --libs assay-models)
+# shellcheck disable=SC2086 # lists of options
+{
+    "$cc" -std=c17 $warnings "$root/examples/profile_model.c" $flags -lm \
+        -o profile_model
+    "$cc" -std=c17 $warnings -shared -fPIC "$root/examples/metric_sparsity.c" \
+        $include -o libsparsity.so
+}
+wants() {
+    if ! grep -q "$2" "$1"; then
+        echo "$1: no '$2' in it:"
+        cat "$1"
+        exit 1
+    fi
+}
+./profile_model squeezenet1_1 squeezenet1_1 >profile.screen
+wants profile.screen '^  Total Parameters  *1.2355 Millions'
+wants profile.screen '^  Reuse  *1.00x'
+"$assay" metrics squeezenet1_1 --only sparsity --metric ./libsparsity.so \
+    >metrics.screen
+wants metrics.screen '| *Sparsity (%) | *[0-9]'

@@ -1,0 +1,1 @@
+assay metrics alexnet --set threshold

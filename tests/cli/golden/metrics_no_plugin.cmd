@@ -1,0 +1,3 @@
+touch empty.so
+assay metrics alexnet --metric nowhere.so
+assay metrics alexnet --metric ./empty.so

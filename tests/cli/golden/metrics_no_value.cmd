@@ -1,0 +1,1 @@
+assay metrics alexnet --only throughput --no-weights --csv

@@ -1,0 +1,1 @@
+assay metrics alexnet --dataset cifar100 --no-weights

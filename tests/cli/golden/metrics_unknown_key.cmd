@@ -1,0 +1,1 @@
+assay metrics alexnet --only model_sise
