@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "cli/interrupt.h"
 #include "cli/messages.h"
+#include "cli/metrics_dataset.h"
 #include "cli/metrics_show.h"
 #include "cli/nearest.h"
 #include "cli/result.h"
@@ -24,7 +25,7 @@ static metrics_show *const formats[] = {
 struct settings {
     const char *compare, *weights;
     int64_t seed, classes, batch, threads, iterations;
-    int dataset;
+    struct dataset_settings dataset;
     struct words shapes;
     struct words plugins, arguments;
     bool is_override, has_no_weights;
@@ -48,11 +49,11 @@ static const struct option options[] = {
     {.name = "dataset",
      .kind = OPTION_CHOICE,
      .value = "NAME",
-     .choices = run_variants,
+     .choices = metrics_datasets,
      .help = "what images a built-in classifier is for: their size, the "
-             "classes, and the variant of the model",
-     .shown_default = "imagenet",
-     FIELD(dataset)},
+             "classes, and the variant of the model; and what --data is",
+     .shown_default = "imagenet; of a detector coco",
+     FIELD(dataset.name)},
     {.name = "classes",
      .kind = OPTION_INTEGER,
      .value = "N",
@@ -92,6 +93,41 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "neither load nor make weights: only what the graph tells",
      FIELD(has_no_weights)},
+    {.kind = OPTION_SECTION, .help = "The dataset that it is evaluated on"},
+    {.name = "data",
+     .kind = OPTION_FILE,
+     .value = "PATH",
+     .help = "where it is: a folder, or a file of COCO annotations",
+     .shown_default = "nothing is evaluated",
+     FIELD(dataset.path)},
+    {.name = "split",
+     .kind = OPTION_CHOICE,
+     .value = "NAME",
+     .choices = metrics_splits,
+     .help = "which part of it",
+     .shown_default = "test",
+     FIELD(dataset.split)},
+    {.name = "limit",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 1,
+     .max = 1e9,
+     .help = "samples, at most",
+     .shown_default = "all of them",
+     FIELD(dataset.limit)},
+    {.name = "input",
+     .kind = OPTION_TEXT,
+     .value = "KEY=VALUE,...",
+     .help = "how a picture becomes the input of an ONNX file, as in `assay "
+             "run`",
+     FIELD(dataset.input)},
+    {.name = "decode",
+     .kind = OPTION_CHOICE,
+     .value = "KIND",
+     .choices = run_decodes,
+     .help = "what the outputs of an ONNX file are",
+     .shown_default = "none",
+     FIELD(dataset.decode)},
     {.kind = OPTION_SECTION, .help = "The metrics"},
     {.name = "only",
      .kind = OPTION_TEXT,
@@ -166,6 +202,7 @@ static const struct option options[] = {
 /* One model that is looked at. Start from {0}. */
 struct subject {
     struct assay_model *model;
+    struct feed *feed; /* NULL: there is no dataset */
     struct assay_profiler *profiler;
     size_t n_standard; /* keys that are built in, the first ones */
     size_t *keys;      /* what is shown */
@@ -176,6 +213,7 @@ static void subject_release(struct subject *subject)
 {
     mem_free(subject->keys);
     assay_profiler_free(subject->profiler);
+    feed_close(subject->feed);
     assay_model_free(subject->model);
 }
 
@@ -219,7 +257,7 @@ static enum assay_status load_model(const struct settings *settings,
                                     struct error *err)
 {
     struct assay_model_options wanted = {
-        .variant = run_variants[settings->dataset],
+        .variant = metrics_variant(&settings->dataset),
         .classes = settings->classes,
         .batch = settings->batch,
         .seed = (uint64_t)settings->seed,
@@ -240,8 +278,11 @@ static enum assay_status load_model(const struct settings *settings,
     } else {
         wanted.weights = settings->weights;
     }
-    return take(assay_model_load(name, &wanted, &subject->model, &error),
-                &error, err);
+    st = take(assay_model_load(name, &wanted, &subject->model, &error), &error,
+              err);
+    return st ? st
+              : metrics_open_feed(&settings->dataset, name, is_onnx,
+                                  subject->model, &subject->feed, err);
 }
 
 /* ---- the metrics ---------------------------------------------------------
@@ -282,6 +323,8 @@ static enum assay_status open_profiler(const struct settings *settings,
         assay_profiler_new(subject->model, &wanted, &subject->profiler, &error),
         &error, err);
 
+    if (!st && subject->feed)
+        profiler_set_feed(subject->profiler, subject->feed);
     if (!st)
         st = take(assay_profiler_register_standard(subject->profiler, &error),
                   &error, err);
@@ -381,6 +424,27 @@ static enum assay_status compute(const struct settings *settings,
     return st;
 }
 
+/* With a line on the screen that says how far the evaluation is. */
+static enum assay_status compute_seen(const struct settings *settings,
+                                      struct subject *subject,
+                                      struct error *err)
+{
+    struct term term = term_of(stderr);
+    struct sink screen = sink_to_file(stderr, "standard error");
+    struct progress progress;
+    enum assay_status st;
+
+    if (!subject->feed)
+        return compute(settings, subject, err);
+    progress = progress_start(&screen, &term, clock_real(), "evaluating",
+                              "images", feed_count(subject->feed));
+    feed_set_progress(subject->feed, &progress);
+    st = compute(settings, subject, err);
+    feed_set_progress(subject->feed, NULL);
+    progress_finish(&progress);
+    return st;
+}
+
 /* ---- the command ---------------------------------------------------------
  */
 
@@ -463,7 +527,7 @@ static enum assay_status show_metrics(const struct arguments *arguments,
     for (size_t i = 0; !st && i < n; i++)
         st = open_profiler(settings, &subjects[i], err);
     for (size_t i = 0; !st && i < n; i++)
-        st = compute(settings, &subjects[i], err);
+        st = compute_seen(settings, &subjects[i], err);
     if (!st)
         st = show(settings, subjects, words, n, err);
     for (size_t i = 0; !st && i < n; i++)

@@ -17,9 +17,14 @@ const char *const run_variants[] = {[MODEL_IMAGENET] = "imagenet",
                                     [MODEL_CIFAR100] = "cifar100",
                                     NULL};
 
-static const char *const decodes[] = {"none", "yolov8", "ssd", "classes", NULL};
+const char *const run_decodes[] = {"none", "yolov8", "ssd", "classes", NULL};
 static const enum decode decode_kinds[] = {DECODE_NONE, DECODE_YOLOV8,
                                            DECODE_SSD, DECODE_CLASSES};
+
+enum decode run_decode(int choice)
+{
+    return decode_kinds[choice];
+}
 
 #define FIELD(field) OPTION_FIELD(struct run_settings, field)
 
@@ -90,7 +95,7 @@ const struct option run_options[] = {
     {.name = "decode",
      .kind = OPTION_CHOICE,
      .value = "KIND",
-     .choices = decodes,
+     .choices = run_decodes,
      .help = "what its outputs are",
      .shown_default = "none",
      FIELD(decode)},
@@ -344,7 +349,7 @@ static enum assay_status set_ends(struct detect_options *job,
 
     job->recipe = recipe_defaults();
     if (job->is_onnx)
-        job->decode = decode_kinds[settings->decode];
+        job->decode = run_decode(settings->decode);
     else
         job->decode = is_classifier ? DECODE_CLASSES : DECODE_DETECTOR;
     if (is_classifier)

@@ -45,6 +45,8 @@ struct run_settings {
     }
 
 extern const char *const run_variants[]; /* for --variant */
+extern const char *const run_decodes[];  /* for --decode */
+enum decode run_decode(int choice);
 extern const struct option run_options[];
 
 /* What a command line comes to. Start from {0}. */

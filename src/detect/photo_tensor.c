@@ -9,17 +9,24 @@ static void spread_channel(const uint8_t *rgb, size_t n, float *to)
         to[i] = (float)rgb[3 * i] / 255;
 }
 
+void photo_spread(const struct picture *picture, float *out)
+{
+    size_t n = (size_t)picture->height * (size_t)picture->width;
+
+    for (size_t c = 0; c < 3; c++)
+        spread_channel(picture->rgb + c, n, out + c * n);
+}
+
 enum assay_status photo_tensor(const struct picture *picture, struct pool *pool,
                                struct tensor *out, struct error *err)
 {
     struct shape shape = shape_of(3, (int64_t)3, (int64_t)picture->height,
                                   (int64_t)picture->width);
-    size_t n = (size_t)picture->height * (size_t)picture->width;
     uint32_t owner = pool_set_owner(pool, OWNER_IMAGES);
     enum assay_status st = tensor_new(pool, DTYPE_F32, &shape, out, err);
 
     pool_set_owner(pool, owner);
-    for (size_t c = 0; !st && c < 3; c++)
-        spread_channel(picture->rgb + c, n, tensor_f32(out) + c * n);
+    if (!st)
+        photo_spread(picture, tensor_f32(out));
     return st;
 }

@@ -7,7 +7,10 @@
 #include "picture/picture.h"
 #include "tensor/tensor.h"
 
-/* float32 [3,h,w] in 0..1. */
+/* Writes [3,h,w] in 0..1. */
+void photo_spread(const struct picture *picture, float *out);
+
+/* The same as a tensor. */
 enum assay_status photo_tensor(const struct picture *picture, struct pool *pool,
                                struct tensor *out, struct error *err);
 

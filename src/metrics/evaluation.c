@@ -161,8 +161,14 @@ enum assay_status evaluation_run(struct assay_profiler *profiler,
                          "a detector is evaluated one image at a time; leave "
                          "--batch out");
     st = batch_make(&batch, model, err);
-    for (size_t i = 0; !st && i < profiler->dataset->n; i += batch.n_images)
-        st = run_batch(profiler, jobs, n, &batch, i, evaluated, err);
+    for (size_t i = 0; !st && i < profiler->dataset->n; i += batch.n_images) {
+        if (profiler->options.stop && *profiler->options.stop)
+            st = error_set(err, ASSAY_CHECK_FAILED,
+                           "stopped after %zu of %zu samples", i,
+                           profiler->dataset->n);
+        else
+            st = run_batch(profiler, jobs, n, &batch, i, evaluated, err);
+    }
     batch_release(&batch);
     return st;
 }

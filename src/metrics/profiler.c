@@ -18,6 +18,8 @@ void assay_profiler_free(struct assay_profiler *profiler)
     for (size_t i = 0; i < profiler->n_results; i++)
         mem_free(profiler->results[i]);
     mem_free(profiler->results);
+    detection_metric_release(&profiler->boxes);
+    detection_metric_release(&profiler->masks);
     mem_free(profiler->arguments);
     registry_release(&profiler->registry);
     plugins_release(&profiler->plugins);

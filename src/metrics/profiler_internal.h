@@ -5,6 +5,7 @@
 #define METRICS_PROFILER_INTERNAL_H
 
 #include "metrics/child.h"
+#include "metrics/detection_metrics.h"
 #include "metrics/model_internal.h"
 #include "metrics/plugin.h"
 #include "metrics/registry.h"
@@ -46,6 +47,10 @@ struct assay_profiler {
 
     struct accuracy accuracy; /* what the built-in evaluation counts */
     struct assay_metric_function accuracy_function;
+
+    struct feed *feed; /* whose dataset it is; NULL: the user's own, or none */
+    struct detection_metric boxes, masks;
+    struct assay_metric_function boxes_function, masks_function;
 };
 
 /* One function at work. */

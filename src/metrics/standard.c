@@ -194,16 +194,45 @@ const struct assay_metric_function metric_inference = {
 /* ---- all of them ---------------------------------------------------------
  */
 
+static bool gives_masks(const struct assay_model *model)
+{
+    return model->options.decode == DECODE_DETECTOR &&
+           graph_output_count(model->graph) > SESSION_MASKS;
+}
+
+/* How well the model does: on classes, or on objects. */
+static enum assay_status register_evaluation(struct assay_profiler *profiler,
+                                             struct assay_error *error)
+{
+    bool finds_objects =
+        profiler->feed ? feed_has_objects(profiler->feed)
+                       : profiler->model->options.decode == DECODE_DETECTOR;
+    enum assay_status st;
+
+    profiler->accuracy_function = metric_accuracy(&profiler->accuracy);
+    if (!finds_objects)
+        return assay_profiler_register(profiler, &profiler->accuracy_function,
+                                       0, error);
+    profiler->boxes.feed = profiler->masks.feed = profiler->feed;
+    profiler->boxes_function =
+        detection_metric_function(&profiler->boxes, COCO_BOXES);
+    profiler->masks_function =
+        detection_metric_function(&profiler->masks, COCO_MASKS);
+    st = assay_profiler_register(profiler, &profiler->boxes_function, 0, error);
+    if (!st && gives_masks(profiler->model))
+        st = assay_profiler_register(profiler, &profiler->masks_function, 0,
+                                     error);
+    return st;
+}
+
 enum assay_status
 assay_profiler_register_standard(struct assay_profiler *profiler,
                                  struct assay_error *error)
 {
-    const struct assay_metric_function *const functions[] = {
-        &profiler->accuracy_function, &metric_graph, &metric_run,
-        &metric_inference, &metric_layers};
-    enum assay_status st = ASSAY_OK;
+    static const struct assay_metric_function *const functions[] = {
+        &metric_graph, &metric_run, &metric_inference, &metric_layers};
+    enum assay_status st = register_evaluation(profiler, error);
 
-    profiler->accuracy_function = metric_accuracy(&profiler->accuracy);
     for (size_t i = 0; !st && i < sizeof functions / sizeof *functions; i++)
         st = assay_profiler_register(profiler, functions[i], 0, error);
     return st;
