@@ -19,6 +19,12 @@ static const char *set_value(const struct assay_profiler *profiler,
         if (strcmp(profiler->arguments[i].name, name) == 0)
             return profiler->arguments[i].value;
     }
+    for (size_t i = 0; i < 2; i++) {
+        const struct argument_value *own = &profiler->own_arguments[i];
+
+        if (own->name && strcmp(own->name, name) == 0)
+            return own->value;
+    }
     return NULL;
 }
 

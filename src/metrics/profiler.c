@@ -212,6 +212,10 @@ void assay_profiler_set_dataset(struct assay_profiler *profiler,
                                 const struct assay_dataset *dataset)
 {
     profiler->dataset = dataset;
+    profiler->own_arguments[0] =
+        (struct argument_value){"dataset", dataset ? dataset->name : NULL};
+    profiler->own_arguments[1] =
+        (struct argument_value){"split", dataset ? dataset->split : NULL};
     for (size_t i = 0; i < profiler->n_results; i++)
         profiler->results[i]->is_there = false;
 }

@@ -37,6 +37,7 @@ struct assay_profiler {
     struct argument_value *arguments;
     size_t n_arguments, arguments_capacity;
     const struct assay_dataset *dataset;
+    struct argument_value own_arguments[2]; /* that the dataset gives */
 
     /* For functions that did not ask for data and times. */
     struct assay_parameter *bare_parameters;

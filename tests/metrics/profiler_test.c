@@ -196,7 +196,9 @@ TEST(a_function_that_cannot_be_served_is_refused_with_the_reason)
 TEST(an_argument_has_its_default_and_the_profilers_own_are_there)
 {
     static const struct assay_argument arguments[] = {
-        {"batch", NULL, "images"}, {"threshold", "0.5", "a number"}};
+        {"batch", NULL, "images"},
+        {"threshold", "0.5", "a number"},
+        {"split", NULL, "of the dataset"}};
     struct assay_model *model = small_model();
     struct assay_profiler *profiler = small_profiler(model, NULL);
     struct witness witness = {0};
@@ -210,6 +212,10 @@ TEST(an_argument_has_its_default_and_the_profilers_own_are_there)
     function.arguments = arguments;
     get(profiler, "calls", 1);
     CHECK_STR(witness.argument, "10");
+    function.arguments = &arguments[2];
+    assay_profiler_set_dataset(profiler, &small_dataset);
+    get(profiler, "calls", 0);
+    CHECK_STR(witness.argument, "test");
     assay_profiler_free(profiler);
     assay_model_free(model);
 }
