@@ -1,13 +1,8 @@
 /* cli/cmd_metrics.c - assay metrics: the figures of a model, or of two. */
 #include "cli/command.h"
 
-#include "base/mem.h"
-#include "base/vec.h"
-#include "cli/interrupt.h"
-#include "cli/messages.h"
-#include "cli/metrics_dataset.h"
 #include "cli/metrics_show.h"
-#include "cli/nearest.h"
+#include "cli/metrics_subject.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
 
@@ -22,22 +17,9 @@ static metrics_show *const formats[] = {
     [FORMAT_MARKDOWN] = metrics_show_markdown,
 };
 
-struct settings {
-    const char *compare, *weights;
-    int64_t seed, classes, batch, threads, iterations;
-    struct dataset_settings dataset;
-    struct words shapes;
-    struct words plugins, arguments;
-    bool is_override, has_no_weights;
-    const char *only;
-    bool is_short, has_notes;
-    int format;
-    const char *output;
-};
+static const struct metrics_settings defaults = {.batch = 1};
 
-static const struct settings defaults = {.batch = 1};
-
-#define FIELD(field) OPTION_FIELD(struct settings, field)
+#define FIELD(field) OPTION_FIELD(struct metrics_settings, field)
 
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "The model"},
@@ -199,257 +181,11 @@ static const struct option options[] = {
     {.kind = OPTION_END},
 };
 
-/* One model that is looked at. Start from {0}. */
-struct subject {
-    struct assay_model *model;
-    struct feed *feed; /* NULL: there is no dataset */
-    struct assay_profiler *profiler;
-    size_t n_standard; /* keys that are built in, the first ones */
-    size_t *keys;      /* what is shown */
-    size_t n_keys, keys_capacity;
-};
-
-static void subject_release(struct subject *subject)
-{
-    mem_free(subject->keys);
-    assay_profiler_free(subject->profiler);
-    feed_close(subject->feed);
-    assay_model_free(subject->model);
-}
-
-/* A failure of the public interface, for those above. */
-static enum assay_status
-take(enum assay_status st, const struct assay_error *error, struct error *err)
-{
-    return st ? error_set(err, st, "%s", error->text) : ASSAY_OK;
-}
-
-static void say(void *context, const char *line)
-{
-    (void)context;
-    message_note("%s", line);
-}
-
-/* ---- the models ----------------------------------------------------------
- */
-
-static enum assay_status copy_shapes(const struct shape_list *list,
-                                     struct assay_input_shape **out,
-                                     struct error *err)
-{
-    struct assay_input_shape *shapes = mem_array(list->n, sizeof *shapes);
-
-    *out = shapes;
-    if (!shapes)
-        return error_nomem(err, list->n * sizeof *shapes, "shapes of inputs");
-    for (size_t i = 0; i < list->n; i++) {
-        shapes[i].input = list->items[i].input;
-        shapes[i].rank = list->items[i].shape.rank;
-        memcpy(shapes[i].dims, list->items[i].shape.dims,
-               sizeof shapes[i].dims);
-    }
-    return ASSAY_OK;
-}
-
-static enum assay_status load_model(const struct settings *settings,
-                                    const struct assay_input_shape *shapes,
-                                    const char *word, struct subject *subject,
-                                    struct error *err)
-{
-    struct assay_model_options wanted = {
-        .variant = metrics_variant(&settings->dataset),
-        .classes = settings->classes,
-        .batch = settings->batch,
-        .seed = (uint64_t)settings->seed,
-        .has_no_weights = settings->has_no_weights,
-        .threads = (int)settings->threads,
-        .tell = say,
-    };
-    struct assay_error error = {0};
-    const char *name;
-    bool is_onnx;
-    enum assay_status st = run_find_model(word, &name, &is_onnx, err);
-
-    if (st)
-        return st;
-    if (is_onnx) {
-        wanted.shapes = shapes;
-        wanted.n_shapes = settings->shapes.n;
-    } else {
-        wanted.weights = settings->weights;
-    }
-    st = take(assay_model_load(name, &wanted, &subject->model, &error), &error,
-              err);
-    return st ? st
-              : metrics_open_feed(&settings->dataset, name, is_onnx,
-                                  subject->model, &subject->feed, err);
-}
-
-/* ---- the metrics ---------------------------------------------------------
- */
-
-static enum assay_status set_argument(struct assay_profiler *profiler,
-                                      const char *word, struct error *err)
-{
-    const char *sign = strchr(word, '=');
-    struct assay_error error = {0};
-    char *name;
-    enum assay_status st;
-
-    if (!sign || sign == word)
-        return error_set(err, ASSAY_BAD_USAGE, "--set %s: NAME=VALUE is wanted",
-                         word);
-    name = mem_strndup(word, (size_t)(sign - word));
-    if (!name)
-        return error_nomem(err, strlen(word), "an argument");
-    st =
-        take(assay_profiler_set(profiler, name, sign + 1, &error), &error, err);
-    mem_free(name);
-    return st;
-}
-
-static enum assay_status open_profiler(const struct settings *settings,
-                                       struct subject *subject,
-                                       struct error *err)
-{
-    const struct assay_profiler_options wanted = {
-        .iterations = (uint64_t)settings->iterations,
-        .stop = interrupt_watch(),
-        .warn = say,
-    };
-    unsigned flags = settings->is_override ? ASSAY_OVERRIDE : 0;
-    struct assay_error error = {0};
-    enum assay_status st = take(
-        assay_profiler_new(subject->model, &wanted, &subject->profiler, &error),
-        &error, err);
-
-    if (!st && subject->feed)
-        profiler_set_feed(subject->profiler, subject->feed);
-    if (!st)
-        st = take(assay_profiler_register_standard(subject->profiler, &error),
-                  &error, err);
-    if (!st)
-        subject->n_standard = assay_profiler_count(subject->profiler);
-    for (size_t i = 0; !st && i < settings->plugins.n; i++)
-        st = take(assay_profiler_load_plugin(subject->profiler,
-                                             settings->plugins.items[i], flags,
-                                             &error),
-                  &error, err);
-    for (size_t i = 0; !st && i < settings->arguments.n; i++)
-        st = set_argument(subject->profiler, settings->arguments.items[i], err);
-    return st;
-}
-
-static enum assay_status add_key(struct subject *subject, size_t key,
-                                 struct error *err)
-{
-    size_t *moved = vec_reserve(subject->keys, &subject->keys_capacity,
-                                subject->n_keys + 1, sizeof *moved);
-
-    if (!moved)
-        return error_nomem(err, sizeof *moved, "a list of metrics");
-    subject->keys = moved;
-    subject->keys[subject->n_keys++] = key;
-    return ASSAY_OK;
-}
-
-static enum assay_status find_key(const struct assay_profiler *profiler,
-                                  const char *name, size_t n, size_t *key,
-                                  struct error *err)
-{
-    char word[64];
-    struct nearest nearest;
-
-    snprintf(word, sizeof word, "%.*s", (int)n, name);
-    nearest = nearest_to(word);
-    for (size_t i = 0; i < assay_profiler_count(profiler); i++) {
-        const char *known = assay_profiler_metric(profiler, i)->key;
-
-        nearest_offer(&nearest, known);
-        if (strcmp(known, word) == 0) {
-            *key = i;
-            return ASSAY_OK;
-        }
-    }
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "there is no metric '%s'; did you mean '%s'?", word,
-                         nearest.candidate);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "there is no metric '%s'; --notes names those that are",
-                     word);
-}
-
-static enum assay_status compute_key(struct subject *subject, const char *name,
-                                     size_t n, struct error *err)
-{
-    const struct assay_result *result;
-    struct assay_error error = {0};
-    size_t key = 0;
-    enum assay_status st = find_key(subject->profiler, name, n, &key, err);
-
-    if (st)
-        return st;
-    st = assay_profiler_compute(
-        subject->profiler, assay_profiler_metric(subject->profiler, key)->key,
-        0, &result, &error);
-    if (!result || st == ASSAY_NOMEM)
-        return take(st, &error, err);
-    return add_key(subject, key, err);
-}
-
-/* The keys of --only, or all of them; what has no value says why. */
-static enum assay_status compute(const struct settings *settings,
-                                 struct subject *subject, struct error *err)
-{
-    const char *next = settings->only;
-    struct assay_error error = {0};
-    enum assay_status st = ASSAY_OK;
-
-    if (!next)
-        st = take(assay_profiler_compute_all(subject->profiler, 0, &error),
-                  &error, err);
-    for (size_t i = 0;
-         !st && !next && i < assay_profiler_count(subject->profiler); i++)
-        st = add_key(subject, i, err);
-    while (!st && next && *next) {
-        size_t n = strcspn(next, ",");
-
-        if (n)
-            st = compute_key(subject, next, n, err);
-        next += next[n] ? n + 1 : n;
-    }
-    if (!st && !subject->n_keys)
-        return error_set(err, ASSAY_BAD_USAGE, "--only names no metric");
-    return st;
-}
-
-/* With a line on the screen that says how far the evaluation is. */
-static enum assay_status compute_seen(const struct settings *settings,
-                                      struct subject *subject,
-                                      struct error *err)
-{
-    struct term term = term_of(stderr);
-    struct sink screen = sink_to_file(stderr, "standard error");
-    struct progress progress;
-    enum assay_status st;
-
-    if (!subject->feed)
-        return compute(settings, subject, err);
-    progress = progress_start(&screen, &term, clock_real(), "evaluating",
-                              "images", feed_count(subject->feed));
-    feed_set_progress(subject->feed, &progress);
-    st = compute(settings, subject, err);
-    feed_set_progress(subject->feed, NULL);
-    progress_finish(&progress);
-    return st;
-}
-
 /* ---- the command ---------------------------------------------------------
  */
 
-static bool shows_layers(const struct settings *settings,
-                         const struct subject *subject)
+static bool shows_layers(const struct metrics_settings *settings,
+                         const struct metrics_subject *subject)
 {
     static const char key[] = "layerwise_summary";
 
@@ -464,8 +200,8 @@ static bool shows_layers(const struct settings *settings,
 
 /* words: what the models are called on the command line, for two that have one
  * name. */
-static enum assay_status show(const struct settings *settings,
-                              const struct subject subjects[2],
+static enum assay_status show(const struct metrics_settings *settings,
+                              const struct metrics_subject subjects[2],
                               const char *const words[2], size_t n,
                               struct error *err)
 {
@@ -493,8 +229,8 @@ static enum assay_status show(const struct settings *settings,
 
 /* Whoever asks for a value by name, or brings the metric along, wants to know
  * that there is none; the others are told in the table. */
-static enum assay_status check_values(const struct settings *settings,
-                                      const struct subject *subject,
+static enum assay_status check_values(const struct metrics_settings *settings,
+                                      const struct metrics_subject *subject,
                                       struct error *err)
 {
     for (size_t i = 0; i < subject->n_keys; i++) {
@@ -512,30 +248,22 @@ static enum assay_status check_values(const struct settings *settings,
 static enum assay_status show_metrics(const struct arguments *arguments,
                                       struct error *err)
 {
-    const struct settings *settings = arguments->settings;
+    const struct metrics_settings *settings = arguments->settings;
     const char *words[2] = {arguments->operands.items[0], settings->compare};
     size_t n = settings->compare ? 2 : 1;
-    struct subject subjects[2] = {{0}};
-    struct assay_input_shape *shapes = NULL;
-    struct shape_list list = {0};
-    enum assay_status st = shapes_read(&settings->shapes, &list, err);
+    struct metrics_subject subjects[2] = {{0}};
+    enum assay_status st = ASSAY_OK;
 
-    if (!st)
-        st = copy_shapes(&list, &shapes, err);
     for (size_t i = 0; !st && i < n; i++)
-        st = load_model(settings, shapes, words[i], &subjects[i], err);
+        st = metrics_subject_open(settings, words[i], &subjects[i], err);
     for (size_t i = 0; !st && i < n; i++)
-        st = open_profiler(settings, &subjects[i], err);
-    for (size_t i = 0; !st && i < n; i++)
-        st = compute_seen(settings, &subjects[i], err);
+        st = metrics_subject_compute(settings, &subjects[i], err);
     if (!st)
         st = show(settings, subjects, words, n, err);
     for (size_t i = 0; !st && i < n; i++)
         st = check_values(settings, &subjects[i], err);
     for (size_t i = 0; i < n; i++)
-        subject_release(&subjects[i]);
-    mem_free(shapes);
-    shapes_release(&list);
+        metrics_subject_release(&subjects[i]);
     return st;
 }
 
@@ -574,7 +302,7 @@ const struct command cmd_metrics = {
              "with a metric of your own: docs/metrics.md"},
             {NULL, NULL},
         },
-    .settings_bytes = sizeof(struct settings),
+    .settings_bytes = sizeof(struct metrics_settings),
     .defaults = &defaults,
     .run = show_metrics,
 };

@@ -2,6 +2,7 @@
 #include "cli/layers_show.h"
 
 #include "base/units.h"
+#include "views/csv_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -280,17 +281,6 @@ void layers_show_json(const struct layers_view *view, struct sink *sink,
     sink_puts(sink, "\n");
 }
 
-static void put_quoted(struct sink *sink, const char *text)
-{
-    sink_puts(sink, "\"");
-    for (; *text; text++) {
-        if (*text == '"')
-            sink_puts(sink, "\"");
-        sink_write(sink, text, 1);
-    }
-    sink_puts(sink, "\",");
-}
-
 void layers_show_csv(const struct layers_view *view, struct sink *sink,
                      const struct term *term)
 {
@@ -303,9 +293,9 @@ void layers_show_csv(const struct layers_view *view, struct sink *sink,
         const struct layer *layer = &view->layers->items[i];
         const struct layer_time *time = view->times ? &view->times[i] : NULL;
 
-        put_quoted(sink, layer->path);
+        csv_text(sink, layer->path);
         sink_printf(sink,
-                    "%s,%s,%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                    ",%s,%s,%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
                     ",%" PRIu64 ",",
                     layer->class_name,
                     layer->is_known

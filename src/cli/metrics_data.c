@@ -3,9 +3,9 @@
 
 #include "base/json.h"
 #include "metrics/model_parts.h"
+#include "views/csv_text.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char *const comparisons[] = {
     [ASSAY_COMPARE_NONE] = "none",
@@ -122,17 +122,6 @@ void metrics_show_json(const struct metrics_view *view, struct sink *sink,
 /* ---- CSV -----------------------------------------------------------------
  */
 
-static void put_text(struct sink *sink, const char *text)
-{
-    sink_puts(sink, "\"");
-    for (; *text; text++) {
-        if (*text == '"')
-            sink_puts(sink, "\"");
-        sink_write(sink, text, 1);
-    }
-    sink_puts(sink, "\"");
-}
-
 /* As JSON writes it; nothing where there is none. */
 static void put_number(struct sink *sink, double value)
 {
@@ -150,7 +139,7 @@ static void put_csv_row(const struct metrics_view *view, size_t i,
     const struct assay_unit *unit = first->unit;
 
     sink_printf(sink, "%s,", first->metric->key);
-    put_text(sink, first->metric->name);
+    csv_text(sink, first->metric->name);
     put_number(sink, first->value);
     if (view->n_models == 2) {
         struct assay_enhancement found = metrics_enhancement(view, i);
@@ -161,9 +150,9 @@ static void put_csv_row(const struct metrics_view *view, size_t i,
     } else {
         put_number(sink, first->shown);
         sink_puts(sink, ",");
-        put_text(sink, unit ? unit->name : "");
+        csv_text(sink, unit ? unit->name : "");
         sink_puts(sink, ",");
-        put_text(sink, first->reason);
+        csv_text(sink, first->reason);
     }
     sink_puts(sink, "\r\n");
 }

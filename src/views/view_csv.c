@@ -3,27 +3,11 @@
  * What is not known is an empty field. The names of the columns are those of
  * the rows in view_json.c. */
 #include "base/decimal.h"
+#include "views/csv_text.h"
 #include "views/fields.h"
 #include "views/ranking.h"
 
 #include <math.h>
-#include <string.h>
-
-/* Quoted where it must be; quotes are doubled. */
-static void put_text(struct sink *sink, const char *text)
-{
-    if (!strpbrk(text, "\",\r\n") && text[0] != ' ') {
-        sink_puts(sink, text);
-        return;
-    }
-    sink_puts(sink, "\"");
-    for (const char *at = text; *at; at++) {
-        if (*at == '"')
-            sink_puts(sink, "\"");
-        sink_write(sink, at, 1);
-    }
-    sink_puts(sink, "\"");
-}
 
 static enum assay_status put_item(struct sink *sink, const struct run *run,
                                   const struct rows *rows,
@@ -33,11 +17,11 @@ static enum assay_status put_item(struct sink *sink, const struct run *run,
     enum assay_status st = ASSAY_OK;
     char number[DECIMAL_MAX];
 
-    put_text(sink, str_text(&item->label));
+    csv_text(sink, str_text(&item->label));
     sink_puts(sink, ",");
-    put_text(sink, item->row.name);
+    csv_text(sink, item->row.name);
     sink_puts(sink, ",");
-    put_text(sink, item->row.class_name);
+    csv_text(sink, item->row.class_name);
     for (enum field i = 0; i < N_FIELDS; i++) {
         double value = field_value(i, rows, &item->row, &item->stats);
 
@@ -50,10 +34,10 @@ static enum assay_status put_item(struct sink *sink, const struct run *run,
     if (row_is_fused(&item->row))
         st = run_scope_path(run, item->row.work.done_by, &doer);
     sink_puts(sink, ",");
-    put_text(sink, str_text(&doer));
+    csv_text(sink, str_text(&doer));
     sink_puts(sink, ",");
     if (item->row.bound.kind != BOUND_UNKNOWN)
-        put_text(sink, bound_kind_text(item->row.bound.kind));
+        csv_text(sink, bound_kind_text(item->row.bound.kind));
     sink_puts(sink, "\r\n");
     str_release(&doer);
     return st;
