@@ -1,55 +1,10 @@
 /* Datasets as folders: what is found, in which order, and what is said when
  * something is missing. */
-#include "base/file.h"
 #include "base/mem.h"
 #include "data/dataset.h"
-#include "test.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
+#include "made_files.h"
 
 /* ---- making small ones -------------------------------------------------- */
-
-/* Makes the folders of a path, and the file. */
-static void write_file(const char *path, const void *bytes, size_t n)
-{
-    char folder[1024];
-    FILE *file;
-
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        mkdir(folder, 0777);
-        *slash = '/';
-    }
-    file = fopen(path, "wb");
-    CHECK(file != NULL);
-    CHECK_INT(fwrite(bytes, 1, n, file), n);
-    CHECK_INT(fclose(file), 0);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    write_file(path, text, strlen(text));
-}
-
-/* A PNG of one colour. */
-static void write_photo(const char *path, int width, int height, uint8_t red)
-{
-    struct picture picture;
-    struct error err = {0};
-    struct str bytes = {0};
-    struct sink sink = sink_to_str(&bytes);
-
-    CHECK_STATUS(picture_init(&picture, width, height, &err), ASSAY_OK, &err);
-    for (int i = 0; i < width * height; i++)
-        picture.rgb[i * 3] = red;
-    CHECK_STATUS(picture_write_png(&picture, &sink, &err), ASSAY_OK, &err);
-    write_file(path, bytes.text, bytes.n);
-    picture_release(&picture);
-    str_release(&bytes);
-}
 
 /* Records whose label is the last of `labels`, and pixels red, green, blue of
  * 1, 2, 3 plus the label. */
@@ -219,9 +174,10 @@ TEST(folders_are_classes_in_the_order_of_their_names)
     struct picture picture;
     struct error err = {0};
 
-    write_photo(test_path("pets/val/dog/b.png"), 4, 3, 20);
-    write_photo(test_path("pets/val/cat/z.PNG"), 4, 3, 11);
-    write_photo(test_path("pets/val/cat/inner/a.png"), 4, 3, 12);
+    write_photo(test_path("pets/val/dog/b.png"), 4, 3, (const uint8_t[3]){20});
+    write_photo(test_path("pets/val/cat/z.PNG"), 4, 3, (const uint8_t[3]){11});
+    write_photo(test_path("pets/val/cat/inner/a.png"), 4, 3,
+                (const uint8_t[3]){12});
     write_text(test_path("pets/val/cat/notes.txt"), "no image");
     write_text(test_path("pets/val/.hidden/a.png"), "no class");
     write_text(test_path("pets/val/empty/notes.txt"), "no image");
@@ -247,7 +203,7 @@ TEST(a_limit_takes_some_of_each_class)
 
     for (int i = 0; i < 8; i++) {
         snprintf(name, sizeof name, "even/%c/%d.png", i < 4 ? 'a' : 'b', i);
-        write_photo(test_path(name), 2, 2, 0);
+        write_photo(test_path(name), 2, 2, (const uint8_t[3]){0});
     }
     dataset =
         open_good(DATASET_IMAGEFOLDER, test_path("even"), DATASET_TEST, 2);
@@ -259,7 +215,8 @@ TEST(a_limit_takes_some_of_each_class)
 
 TEST(which_split_was_looked_for_is_said)
 {
-    write_photo(test_path("half/train/dog/b.png"), 4, 3, 20);
+    write_photo(test_path("half/train/dog/b.png"), 4, 3,
+                (const uint8_t[3]){20});
     check_refused(DATASET_IMAGEFOLDER, test_path("half"), DATASET_TEST,
                   ASSAY_NOT_FOUND, "looked for test/ and val/");
     write_text(test_path("bare/notes.txt"), "x");
@@ -287,7 +244,7 @@ TEST(coco_images_lie_beside_the_annotations)
 
     write_coco(test_path("coco/annotations/instances_val2014.json"), "old.png");
     write_coco(test_path("coco/annotations/instances_val2017.json"), "new.png");
-    write_photo(test_path("coco/val2017/new.png"), 2, 2, 0);
+    write_photo(test_path("coco/val2017/new.png"), 2, 2, (const uint8_t[3]){0});
     dataset = open_good(DATASET_COCO, test_path("coco"), DATASET_TEST, 0);
     CHECK_HAS(target_of(dataset, 0).path, "val2017/new.png");
     CHECK(dataset_has_objects(dataset));
@@ -302,7 +259,7 @@ TEST(a_coco_file_finds_the_images_around_it)
     struct dataset *dataset;
 
     write_coco(test_path("roboflow/notes.json"), "a.png");
-    write_photo(test_path("roboflow/a.png"), 2, 2, 0);
+    write_photo(test_path("roboflow/a.png"), 2, 2, (const uint8_t[3]){0});
     dataset = open_good(DATASET_COCO, test_path("roboflow/notes.json"),
                         DATASET_TEST, 0);
     CHECK_HAS(target_of(dataset, 0).path, "roboflow/a.png");
@@ -329,7 +286,7 @@ static void write_voc(const char *root, const char *id, const char *class_name)
     char path[1024], text[512];
 
     snprintf(path, sizeof path, "%s/JPEGImages/%s.jpg", root, id);
-    write_photo(path, 3, 3, 7);
+    write_photo(path, 3, 3, (const uint8_t[3]){7});
     snprintf(path, sizeof path, "%s/Annotations/%s.xml", root, id);
     snprintf(text, sizeof text,
              "<annotation><object><name>%s</name><bndbox><xmin>1</xmin>"
