@@ -8,6 +8,7 @@
 #include "ops/concat.h"
 #include "ops/max_pool2d.h"
 #include "ops/softmax.h"
+#include "ops/unary_math.h"
 
 #include <math.h>
 
@@ -192,9 +193,10 @@ TEST(sigmoid_is_a_half_at_zero_and_ends_at_its_bounds)
 {
     static const float values[] = {0, 1.0986123f, -200, 200};
     static const float want[] = {0.5f, 0.75f, 0, 1};
+    struct unary_attrs attrs = {0};
     struct tensor x = floats(values, dims(1, 4, 0, 0, 0));
 
-    check_op(&op_sigmoid, NULL, &x, dims(1, 4, 0, 0, 0), want);
+    check_op(&op_sigmoid, &attrs, &x, dims(1, 4, 0, 0, 0), want);
     tensor_release(&x);
 }
 
