@@ -12,6 +12,7 @@ endfunction()
 
 assay_require(CAIRO cairo)
 assay_require(EXPAT expat)
+assay_require(HDF5 hdf5)
 assay_require(JPEG libjpeg)
 assay_require(PNG libpng)
 assay_require(PROTOBUF_C libprotobuf-c)

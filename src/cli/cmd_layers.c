@@ -7,6 +7,7 @@
 #include "cli/result.h"
 #include "cli/run_settings.h"
 #include "detect/model_inputs.h"
+#include "formats/model_file.h"
 #include "metrics/measured_run.h"
 
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
@@ -150,8 +151,8 @@ static enum assay_status open_graph(struct subject *subject, struct error *err)
     if (st)
         return st;
     if (job->is_onnx)
-        return onnx_load(job->model, &job->onnx, subject->pool, &subject->graph,
-                         err);
+        return model_file_load(job->model, &job->onnx, subject->pool,
+                               &subject->graph, err);
     return model_build(job->model, &job->build, &subject->graph, err);
 }
 

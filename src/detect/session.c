@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 #include "base/mem.h"
 #include "formats/load_weights.h"
+#include "formats/model_file.h"
 #include "ops/fuse.h"
 #include "ops/ops.h"
 #include "ops/rpn_nms.h"
@@ -65,8 +66,8 @@ static enum assay_status load_weights(const struct detect_options *options,
 
     ASSAY_SPAN("weights");
     if (options->is_onnx)
-        st = onnx_load(options->model, &options->onnx, session->pool,
-                       &session->graph, err);
+        st = model_file_load(options->model, &options->onnx, session->pool,
+                             &session->graph, err);
     else if (options->weights)
         st = load_file(options, session, err);
     else

@@ -5,6 +5,7 @@
 #include "base/cache.h"
 #include "base/mem.h"
 #include "formats/load_weights.h"
+#include "formats/model_file.h"
 #include "formats/published.h"
 #include "run/run.h"
 
@@ -234,7 +235,8 @@ static enum assay_status open_graph(struct assay_model *model,
         return model_build(job->model, &job->build, &model->graph, err);
     if (!st) {
         onnx.problems = &problems;
-        st = onnx_load(job->model, &onnx, model->pool, &model->graph, err);
+        st =
+            model_file_load(job->model, &onnx, model->pool, &model->graph, err);
         model->is_filled = !st;
     }
     if (st)

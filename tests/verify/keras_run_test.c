@@ -1,0 +1,152 @@
+/* Models that Keras 2 and 3 saved, against what Keras itself answers: the
+ * files of tests/formats/keras, whose README says how they were made. */
+#include "test.h"
+
+#include "engine/engine.h"
+#include "formats/keras.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FOLDER TEST_SOURCE_DIR "/tests/formats/keras/"
+
+enum { max_values = 4 };
+
+static struct pool *pool;
+static struct graph *graph;
+static struct error err;
+
+static void load(const char *path, enum assay_status wanted)
+{
+    err = (struct error){0};
+    CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    CHECK_STATUS(keras_load(path, NULL, pool, &graph, &err), wanted, &err);
+}
+
+static void close_all(void)
+{
+    graph_free(graph);
+    pool_free(pool);
+    graph = NULL;
+    pool = NULL;
+}
+
+/* All weights, those that are not trained too, as Keras' count_params(). */
+static uint64_t count_weights(void)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        const struct value *value = graph_value(graph, i);
+
+        if (value->kind == VALUE_PARAMETER || value->kind == VALUE_BUFFER)
+            n += tensor_elements(&value->data);
+    }
+    return n;
+}
+
+static void read_inputs(FILE *file, int64_t batch, struct tensor *inputs)
+{
+    for (size_t i = 0; i < graph_input_count(graph); i++) {
+        struct shape shape = *graph_input_shape(graph, i);
+        size_t n;
+
+        CHECK_INT(shape.dims[0], -1);
+        shape.dims[0] = batch;
+        CHECK_INT(tensor_new(pool, DTYPE_F32, &shape, &inputs[i], &err),
+                  ASSAY_OK);
+        n = tensor_elements(&inputs[i]);
+        CHECK_INT(fread(tensor_data(&inputs[i]), 4, n, file), n);
+    }
+}
+
+static void compare(FILE *file, const struct tensor *output, const char *name)
+{
+    size_t n = tensor_elements(output), n_bad = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        float got = tensor_f32(output)[i], want;
+
+        CHECK_INT(fread(&want, 4, 1, file), 1);
+        if (fabsf(got - want) > 1e-5F + 1e-4F * fabsf(want) && n_bad++ < 3)
+            print_message("%s: element %zu is %g, Keras says %g\n", name, i,
+                          (double)got, (double)want);
+    }
+    CHECK_INT(n_bad, 0);
+}
+
+static void check_answers(const char *io, int64_t batch)
+{
+    struct engine_options options = {.backend_options = {.n_threads = 1}};
+    struct tensor inputs[max_values] = {0}, outputs[max_values] = {0};
+    struct engine *engine;
+    FILE *file = fopen(io, "rb");
+
+    CHECK(file);
+    CHECK(graph_input_count(graph) <= max_values);
+    read_inputs(file, batch, inputs);
+    CHECK_STATUS(engine_new(graph, pool, &options, &engine, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(engine_run(engine, inputs, outputs, &err), ASSAY_OK, &err);
+    for (size_t i = 0; i < graph_output_count(graph); i++)
+        compare(file, &outputs[i], io);
+    CHECK_INT(fgetc(file), EOF);
+    fclose(file);
+    for (size_t i = 0; i < max_values; i++) {
+        tensor_release(&inputs[i]);
+        tensor_release(&outputs[i]);
+    }
+    engine_free(engine);
+}
+
+static void check_model(const char *name, const char *suffix, int64_t batch,
+                        uint64_t weights)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, FOLDER "%s.%s", name, suffix);
+    load(path, ASSAY_OK);
+    CHECK_INT(count_weights(), weights);
+    snprintf(path, sizeof path, FOLDER "%s.io", name);
+    check_answers(path, batch);
+    close_all();
+}
+
+TEST(a_sequential_model_of_keras_2_answers_as_keras_does)
+{
+    check_model("sequential_k2", "h5", 2, 409);
+    check_model("sequential_k2", "keras", 2, 409);
+}
+
+TEST(windows_are_padded_by_the_rule_of_tensorflow)
+{
+    check_model("windows_k2", "h5", 1, 535);
+}
+
+TEST(activations_by_name_and_as_layers_are_those_of_keras)
+{
+    check_model("activations_k2", "h5", 1, 168);
+}
+
+TEST(values_are_merged_along_the_axes_that_keras_means)
+{
+    check_model("merges_k3", "h5", 2, 279);
+}
+
+TEST(shapes_and_norms_are_those_of_channels_last)
+{
+    check_model("shapes_k3", "h5", 1, 290);
+}
+
+TEST(a_transfer_model_with_vgg19_inside_answers_as_keras_does)
+{
+    check_model("transfer_k2", "h5", 1, 3295);
+    check_model("transfer_k3", "keras", 1, 3295);
+}
+
+TEST(a_model_that_is_called_twice_has_its_weights_once)
+{
+    check_model("caffe_style_k2", "h5", 2, 84);
+    check_model("caffe_style_k3", "keras", 2, 84);
+}
