@@ -35,6 +35,7 @@ index_resolve(int64_t index, int64_t size, int64_t *resolved, struct error *err)
     *resolved = index < 0 ? index + size : index;
     if (*resolved >= 0 && *resolved < size)
         return ASSAY_OK;
+    *resolved = 0; /* whatever is computed from it */
     return error_set(err, ASSAY_BAD_INPUT,
                      "index %lld lies outside of %lld elements",
                      (long long)index, (long long)size);
