@@ -151,10 +151,11 @@ static void put_measured(const struct assay_profiler *profiler,
     if (!measured)
         return;
     sink_printf(sink,
-                "measured %" PRIu64 " passes of %" PRIu64 " image%s, %d "
+                "measured %" PRIu64 " pass%s of %" PRIu64 " image%s, %d "
                 "thread%s, median %s ms [%s, %s]\n",
-                measured->n, measured->images, measured->images == 1 ? "" : "s",
-                measured->threads, measured->threads == 1 ? "" : "s",
+                measured->n, measured->n == 1 ? "" : "es", measured->images,
+                measured->images == 1 ? "" : "s", measured->threads,
+                measured->threads == 1 ? "" : "s",
                 units_ms(median, measured->median_ns),
                 units_ms(low, measured->low_ns),
                 units_ms(high, measured->high_ns));
