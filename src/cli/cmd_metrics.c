@@ -219,6 +219,7 @@ static enum assay_status show(const struct metrics_settings *settings,
         view.models[i] = subjects[i].model;
         view.names[i] = assay_model_name(subjects[i].model);
         view.profilers[i] = subjects[i].profiler;
+        view.feeds[i] = subjects[i].feed;
         view.keys[i] = subjects[i].keys;
     }
     if (n == 2 && strcmp(view.names[0], view.names[1]) == 0)
@@ -283,7 +284,11 @@ const struct command cmd_metrics = {
             "Size, multiply-adds, parameters, memory, times, and metrics of "
             "your own, in one table; then the layers. MODEL is one of those "
             "of `assay run`, or an ONNX file. What has no value says why.",
-            "Keys for --only: eval_metric, eval_top5, eval_missed, "
+            "With --data it is evaluated: a classifier on CIFAR or a folder a "
+            "class, a detector on COCO or Pascal VOC (docs/datasets.md).",
+            "Keys for --only: eval_metric, eval_top5, eval_missed, of "
+            "detectors eval_map_50, eval_map_75, eval_map_small, "
+            "eval_map_medium, eval_map_large and eval_mask_map..., "
             "model_size, complexity, complexity_products, total_params, "
             "memory_footprint, memory_measured, execution_time, throughput, "
             "inference_time, layerwise_summary, and those of plug-ins.",
@@ -294,6 +299,8 @@ const struct command cmd_metrics = {
         (const struct example[]){
             {"metrics resnet18 --dataset cifar100",
              "as it is built for images of 32x32"},
+            {"metrics yolo.onnx --decode yolov8 --dataset coco --data coco/",
+             "how well it finds the objects of COCO"},
             {"metrics teacher.onnx --compare student.onnx --short",
              "two models, with the enhancement in between"},
             {"metrics vgg16 --only model_size,complexity --no-weights",

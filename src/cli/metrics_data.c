@@ -36,6 +36,19 @@ static void put_metric(struct json_writer *json,
     json_object_end(json);
 }
 
+static void put_dataset(struct json_writer *json, const struct feed *feed)
+{
+    const struct assay_dataset *dataset = feed_dataset(feed);
+
+    json_key(json, "dataset");
+    json_inline_object_begin(json);
+    json_member_string(json, "name", dataset->name);
+    json_member_string(json, "split", dataset->split);
+    json_member_int(json, "samples", (int64_t)dataset->n);
+    json_member_int(json, "classes", (int64_t)feed_class_count(feed));
+    json_object_end(json);
+}
+
 static void put_measured(struct json_writer *json,
                          const struct assay_measured *measured)
 {
@@ -69,6 +82,8 @@ static void put_model(const struct metrics_view *view, size_t i,
     json_member_string(json, "weights", parts.weights);
     json_member_int(json, "layers_unknown",
                     (int64_t)assay_model_totals(model)->n_unknown);
+    if (view->feeds[i])
+        put_dataset(json, view->feeds[i]);
     if (assay_profiler_measured(view->profilers[i]))
         put_measured(json, assay_profiler_measured(view->profilers[i]));
     json_key(json, "metrics");

@@ -161,6 +161,18 @@ static void put_measured(const struct assay_profiler *profiler,
                 units_ms(high, measured->high_ns));
 }
 
+static void put_dataset(const struct feed *feed, struct sink *sink)
+{
+    const struct assay_dataset *dataset;
+
+    if (!feed)
+        return;
+    dataset = feed_dataset(feed);
+    sink_printf(sink, "data     %s, %s: %zu images, %zu classes\n",
+                dataset->name, dataset->split, dataset->n,
+                feed_class_count(feed));
+}
+
 static void put_facts(const struct metrics_view *view, size_t i,
                       struct sink *sink, const struct term *term)
 {
@@ -174,6 +186,7 @@ static void put_facts(const struct metrics_view *view, size_t i,
     sink_puts(sink, "   weights ");
     text_put(sink, term, parts.weights);
     sink_puts(sink, "\n");
+    put_dataset(view->feeds[i], sink);
     put_measured(view->profilers[i], sink);
     if (n_unknown)
         sink_printf(sink,

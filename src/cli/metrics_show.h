@@ -8,12 +8,15 @@
 #include "base/sink.h"
 #include "base/term.h"
 
+#include "metrics/feed.h"
+
 #include <assay/profiler.h>
 #include <stdbool.h>
 
 struct metrics_view {
     const struct assay_model *models[2];
     const struct assay_profiler *profilers[2];
+    const struct feed *feeds[2]; /* NULL: nothing was evaluated */
     const char *names[2];
     size_t n_models;
     const size_t *keys[2]; /* of each profiler, what is shown */

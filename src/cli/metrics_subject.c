@@ -241,7 +241,7 @@ metrics_subject_compute(const struct metrics_settings *settings,
     if (!subject->feed)
         return compute(settings, subject, err);
     progress = progress_start(&screen, &term, clock_real(), "evaluating",
-                              "images", feed_count(subject->feed));
+                              "images", feed_dataset(subject->feed)->n);
     feed_set_progress(subject->feed, &progress);
     st = compute(settings, subject, err);
     feed_set_progress(subject->feed, NULL);

@@ -19,9 +19,14 @@ void feed_close(struct feed *feed)
     mem_free(feed);
 }
 
-size_t feed_count(const struct feed *feed)
+const struct assay_dataset *feed_dataset(const struct feed *feed)
 {
-    return dataset_count(feed->dataset);
+    return &feed->shown;
+}
+
+size_t feed_class_count(const struct feed *feed)
+{
+    return dataset_class_count(feed->dataset);
 }
 
 bool feed_has_objects(const struct feed *feed)
@@ -180,13 +185,10 @@ static enum assay_status check_task(const struct feed *feed, struct error *err)
 
 /* A detector of COCO's classes knows them by name: some have to be the
  * dataset's. */
-static enum assay_status check_classes(const struct feed *feed,
-                                       struct error *err)
+static enum assay_status check_names(const struct feed *feed, struct error *err)
 {
     enum { first = 1, last = 90 };
 
-    if (feed->options.decode != DECODE_DETECTOR)
-        return ASSAY_OK;
     for (int64_t label = first; label <= last; label++) {
         if (feed_class(feed, NULL, label) != SIZE_MAX)
             return ASSAY_OK;
@@ -196,6 +198,33 @@ static enum assay_status check_classes(const struct feed *feed,
                      "that was trained on it has --classes %zu and --weights",
                      feed->options.model, dataset_class_count(feed->dataset),
                      dataset_class_count(feed->dataset) + 1);
+}
+
+/* A classifier numbers its classes as the dataset does, or all is wrong. */
+static enum assay_status check_scores(const struct feed *feed,
+                                      struct error *err)
+{
+    const struct assay_model *model = feed->model;
+    uint32_t output = graph_output_at(model->graph, 0, NULL);
+    size_t n = dataset_class_count(feed->dataset);
+    const struct shape *shape = &model->survey.values[output].shape;
+
+    if (!model->survey.is_known[output] || shape->rank != 2 ||
+        shape->dims[1] == (int64_t)n)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "%s tells %lld classes apart, and the dataset has %zu; "
+                     "--classes says how many a built-in model has",
+                     feed->options.model, (long long)shape->dims[1], n);
+}
+
+static enum assay_status check_classes(const struct feed *feed,
+                                       struct error *err)
+{
+    if (feed->options.decode == DECODE_DETECTOR)
+        return check_names(feed, err);
+    return dataset_has_objects(feed->dataset) ? ASSAY_OK
+                                              : check_scores(feed, err);
 }
 
 static enum assay_status make_slots(struct feed *feed, struct error *err)

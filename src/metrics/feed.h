@@ -25,13 +25,15 @@ struct feed_options {
 };
 
 /* The model must outlive it. A model that cannot read pictures, or whose
- * classes have nothing to do with the dataset's, is refused. */
+ * classes cannot be the dataset's, is refused. */
 enum assay_status feed_open(struct assay_model *model,
                             const struct feed_options *options,
                             struct feed **out, struct error *err);
 void feed_close(struct feed *feed); /* accepts NULL */
 
-size_t feed_count(const struct feed *feed); /* samples */
+/* What it is called, and how many samples it has. */
+const struct assay_dataset *feed_dataset(const struct feed *feed);
+size_t feed_class_count(const struct feed *feed);
 bool feed_has_objects(const struct feed *feed);
 /* Told of every sample that is read; NULL: not any more. */
 void feed_set_progress(struct feed *feed, struct progress *progress);

@@ -162,7 +162,7 @@ static void check_colours(int64_t batch)
     CHECK_STATUS(open_feed(model, DATASET_IMAGEFOLDER, colour_data(),
                            DECODE_NONE, &feed, &err),
                  ASSAY_OK, &err);
-    CHECK_INT(feed_count(feed), 4);
+    CHECK_INT(feed_dataset(feed)->n, 4);
     profiler = new_profiler(model, feed);
     CHECK_NEAR(value_of(profiler, "eval_metric"), .75, 0);
     CHECK_NEAR(value_of(profiler, "eval_missed"), .25, 0);
@@ -231,6 +231,8 @@ TEST(a_dataset_for_another_task_is_refused)
                   DECODE_YOLOV8, "has one class an image");
     check_refused(colour_model(), DATASET_COCO, box_data(), DECODE_NONE,
                   "--decode says how");
+    check_refused("resnet18", DATASET_IMAGEFOLDER, colour_data(), DECODE_NONE,
+                  "tells 1000 classes apart, and the dataset has 3");
     check_refused("resnet18", DATASET_COCO, box_data(), DECODE_NONE,
                   "this dataset has objects");
 }

@@ -1,0 +1,1 @@
+assay metrics resnet18 --limit 5

@@ -1,0 +1,2 @@
+mkdir empty
+assay metrics resnet18 --dataset cifar10 --data empty
