@@ -269,15 +269,15 @@ enum assay_status cifar_picture(const struct dataset *dataset, size_t i,
                                 struct picture *out, struct error *err)
 {
     const struct cifar_file *file;
-    uint8_t planes[3][PIXELS];
+    uint8_t planes[3 * PIXELS]; /* red, green, blue */
     enum assay_status st = picture_init(out, SIDE, SIDE, err);
 
     if (!st)
-        st = read_bytes(dataset->cifar, i, dataset->cifar->form->head,
-                        planes[0], sizeof planes, &file, err);
+        st = read_bytes(dataset->cifar, i, dataset->cifar->form->head, planes,
+                        sizeof planes, &file, err);
     for (size_t k = 0; !st && k < PIXELS; k++) {
         for (size_t c = 0; c < 3; c++)
-            out->rgb[k * 3 + c] = planes[c][k];
+            out->rgb[k * 3 + c] = planes[c * PIXELS + k];
     }
     if (st)
         picture_release(out);
