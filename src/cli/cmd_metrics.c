@@ -278,7 +278,8 @@ const struct command cmd_metrics = {
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a model",
-                 .endings = (const char *const[]){".onnx", NULL}},
+                 .endings = (const char *const[]){".onnx", ".keras", ".h5",
+                                                  ".hdf5", NULL}},
     .description =
         (const char *const[]){
             "Size, multiply-adds, parameters, memory, times, and metrics of "

@@ -284,7 +284,8 @@ const struct command cmd_run = {
                  .max = SIZE_MAX,
                  .missing = "a model and a photograph",
                  .endings = (const char *const[]){".jpg", ".jpeg", ".png",
-                                                  ".txt", ".onnx", NULL}},
+                                                  ".txt", ".onnx", ".keras",
+                                                  ".h5", ".hdf5", NULL}},
     .description =
         (const char *const[]){
             "Runs a model on photographs, folders of them or a list (.txt), "

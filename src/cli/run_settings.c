@@ -252,11 +252,16 @@ const struct option run_options[] = {
 
 static bool is_file_name(const char *word)
 {
-    static const char ending[] = ".onnx";
-    size_t n = strlen(word), n_ending = sizeof ending - 1;
+    static const char *const endings[] = {".onnx", ".keras", ".h5", ".hdf5"};
+    size_t n = strlen(word);
 
-    return strchr(word, '/') ||
-           (n > n_ending && strcmp(word + n - n_ending, ending) == 0);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n_ending = strlen(endings[i]);
+
+        if (n > n_ending && strcmp(word + n - n_ending, endings[i]) == 0)
+            return true;
+    }
+    return strchr(word, '/');
 }
 
 enum assay_status run_find_model(const char *word, const char **model,

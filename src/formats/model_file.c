@@ -7,6 +7,62 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_chosen(const struct graph *graph, size_t input,
+                      const struct onnx_shape_choice *choice)
+{
+    const char *name = graph_value(graph, graph_input_at(graph, input))->name;
+
+    return choice->input ? strcmp(choice->input, name) == 0
+                         : graph_input_count(graph) == 1;
+}
+
+/* The user's sizes for those that the file leaves free. */
+static enum assay_status choose_shape(struct graph *graph,
+                                      const struct onnx_shape_choice *choice,
+                                      struct error *err)
+{
+    char have[64], want[64];
+
+    for (size_t i = 0; i < graph_input_count(graph); i++) {
+        const struct shape *shape = graph_input_shape(graph, i);
+        bool fits = shape->rank == choice->shape.rank;
+
+        if (!is_chosen(graph, i, choice))
+            continue;
+        for (int d = 0; fits && d < shape->rank; d++)
+            fits =
+                shape->dims[d] < 0 || shape->dims[d] == choice->shape.dims[d];
+        if (!fits)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "its input is %s (-1: any), which %s contradicts",
+                             shape_text(shape, have, sizeof have),
+                             shape_text(&choice->shape, want, sizeof want));
+        graph_declare_input(graph, graph_input_at(graph, i), &choice->shape);
+        return ASSAY_OK;
+    }
+    return error_set(err, ASSAY_BAD_USAGE, "it has no input '%s'",
+                     choice->input ? choice->input : "of that shape alone");
+}
+
+static enum assay_status load_keras(const char *path,
+                                    const struct onnx_options *options,
+                                    struct pool *pool, struct graph **out,
+                                    struct error *err)
+{
+    enum assay_status st = keras_load(path, options->problems, pool, out, err);
+
+    for (size_t i = 0; !st && i < options->n_shapes; i++) {
+        st = choose_shape(*out, &options->shapes[i], err);
+        if (st)
+            error_context(err, "reading %s", path);
+    }
+    if (st) {
+        graph_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
 enum assay_status model_file_load(const char *path,
                                   const struct onnx_options *options,
                                   struct pool *pool, struct graph **out,
@@ -26,6 +82,6 @@ enum assay_status model_file_load(const char *path,
     fclose(file);
     if (memcmp(begin, hdf5, sizeof hdf5 - 1) == 0 ||
         memcmp(begin, zip, sizeof zip - 1) == 0)
-        return keras_load(path, options->problems, pool, out, err);
+        return load_keras(path, options, pool, out, err);
     return onnx_load(path, options, pool, out, err);
 }

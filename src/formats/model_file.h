@@ -7,8 +7,8 @@
 #include "formats/onnx.h"
 
 /* onnx_load(), or keras_load() where the file begins as HDF5 or as a zip
- * archive, which no ONNX file does. Of the options, Keras models use the
- * problems alone: they say their shapes themselves. */
+ * archive, which no ONNX file does. Of the options, Keras models use the shapes
+ * and the problems. */
 enum assay_status model_file_load(const char *path,
                                   const struct onnx_options *options,
                                   struct pool *pool, struct graph **out,

@@ -150,3 +150,75 @@ TEST(a_model_that_is_called_twice_has_its_weights_once)
     check_model("caffe_style_k2", "h5", 2, 84);
     check_model("caffe_style_k3", "keras", 2, 84);
 }
+
+/* ---- models of others --------------------------------------------------- */
+
+/* A line of NAME.tensors.tsv: "conv2d_1/conv2d_1_1/kernel:0", type, shape, sum
+ * and mean absolute value; those of the optimizer are not the model's. */
+static size_t check_sums(const char *table)
+{
+    char line[512], layer[128], weight[128], name[300];
+    double sum, mean;
+    size_t n = 0;
+    FILE *file = fopen(table, "r");
+
+    CHECK(file);
+    while (fgets(line, sizeof line, file)) {
+        double ours = 0;
+        uint32_t id;
+
+        if (sscanf(line, "%127[^/]/%*[^/]/%127[^:]:0\t%*s\t%*s\t%lf\t%lf",
+                   layer, weight, &sum, &mean) != 4)
+            continue;
+        snprintf(name, sizeof name, "%s.%s", layer, weight);
+        id = graph_find_value(graph, name);
+        if (id == GRAPH_NONE)
+            continue;
+        for (size_t i = 0; i < tensor_elements(&graph_value(graph, id)->data);
+             i++)
+            ours += (double)tensor_f32(&graph_value(graph, id)->data)[i];
+        CHECK_NEAR(ours, sum, 1e-4 + 1e-5 * fabs(sum));
+        n++;
+    }
+    fclose(file);
+    return n;
+}
+
+static void check_xception(const char *name, uint64_t weights)
+{
+    char file[200], table[512];
+    const char *path;
+
+    snprintf(file, sizeof file, "models/keras/%s", name);
+    path = test_shared(file);
+    if (!path)
+        SKIP("../shared/data/models/keras is missing");
+    load(path, ASSAY_OK);
+    CHECK_INT(count_weights(), weights);
+    CHECK_INT(graph_parameter_elements(graph), weights - 1472);
+    snprintf(table, sizeof table, "%s.tensors.tsv", path);
+    CHECK_INT(check_sums(table), 80);
+    close_all();
+}
+
+TEST(published_models_of_keras_2_0_have_all_of_their_weights)
+{
+    check_xception("fer2013_mini_XCEPTION.102-0.66.hdf5", 58423);
+    check_xception("gender_mini_XCEPTION.21-0.95.hdf5", 52658);
+}
+
+TEST(a_layer_is_a_module_of_its_name_and_class)
+{
+    const struct graph_scope *scope;
+
+    load(FOLDER "transfer_k3.keras", ASSAY_OK);
+    scope = graph_scope(
+        graph,
+        graph_value(graph, graph_find_value(graph, "vgg19.block1_conv1.kernel"))
+            ->scope);
+    CHECK_STR(scope->path, "vgg19.block1_conv1");
+    CHECK_STR(scope->class_name, "Conv2D");
+    CHECK_STR(graph_scope(graph, scope->parent)->class_name, "Functional");
+    CHECK_STR(graph_name(graph), "transfer_k3");
+    close_all();
+}
