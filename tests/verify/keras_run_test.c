@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 #include "formats/keras.h"
+#include "ops/fuse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,9 +77,11 @@ static void compare(FILE *file, const struct tensor *output, const char *name)
     CHECK_INT(n_bad, 0);
 }
 
-static void check_answers(const char *io, int64_t batch)
+static void check_answers(const char *io, int64_t batch,
+                          const struct backend_class *backend)
 {
-    struct engine_options options = {.backend_options = {.n_threads = 1}};
+    struct engine_options options = {.backend = backend,
+                                     .backend_options = {.n_threads = 1}};
     struct tensor inputs[max_values] = {0}, outputs[max_values] = {0};
     struct engine *engine;
     FILE *file = fopen(io, "rb");
@@ -109,7 +112,9 @@ static void check_model(const char *name, const char *suffix, int64_t batch,
     load(path, ASSAY_OK);
     CHECK_INT(count_weights(), weights);
     snprintf(path, sizeof path, FOLDER "%s.io", name);
-    check_answers(path, batch);
+    check_answers(path, batch, NULL);
+    CHECK_STATUS(fuse_graph(graph, pool, &err), ASSAY_OK, &err);
+    check_answers(path, batch, backend_best());
     close_all();
 }
 
