@@ -4,8 +4,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "formats/hdf5_library.h"
 
-#include <hdf5.h>
 #include <string.h>
 
 /* The most that an attribute may be: far more than any model's JSON. */
@@ -16,6 +16,7 @@ static const size_t max_attribute = (size_t)256 << 20;
 static const size_t max_growth = 1024;
 
 struct keras_hdf5 {
+    struct hdf5_library lib;
     hid_t file;
     size_t bytes;
     char **paths;
@@ -26,10 +27,24 @@ struct keras_hdf5 {
     void *report_context;
 };
 
-static void silence(struct keras_hdf5 *file)
+static enum assay_status new_file(struct keras_hdf5 **out, struct error *err)
 {
-    H5Eget_auto2(H5E_DEFAULT, &file->report, &file->report_context);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    struct keras_hdf5 *file = mem_zalloc(sizeof *file);
+    enum assay_status st;
+
+    *out = NULL;
+    if (!file)
+        return error_nomem(err, sizeof *file, "an HDF5 file");
+    st = hdf5_library_load(&file->lib, err);
+    if (st) {
+        mem_free(file);
+        return st;
+    }
+    file->file = -1;
+    file->lib.H5Eget_auto2(H5E_DEFAULT, &file->report, &file->report_context);
+    file->lib.H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    *out = file;
+    return ASSAY_OK;
 }
 
 /* ---- the list of datasets ----------------------------------------------- */
@@ -66,8 +81,9 @@ static enum assay_status list_datasets(struct keras_hdf5 *file,
         return error_set(err, ASSAY_BAD_INPUT,
                          "HDF5 cannot open it: it is damaged, cut off or no "
                          "HDF5 file");
-    if (H5Fget_filesize(file->file, &bytes) < 0 ||
-        H5Ovisit(file->file, H5_INDEX_NAME, H5_ITER_INC, note_object, file) < 0)
+    if (file->lib.H5Fget_filesize(file->file, &bytes) < 0 ||
+        file->lib.H5Ovisit1(file->file, H5_INDEX_NAME, H5_ITER_INC, note_object,
+                            file) < 0)
         return error_set(err, ASSAY_BAD_INPUT,
                          "the list of its datasets cannot be read");
     file->bytes = (size_t)bytes;
@@ -91,13 +107,13 @@ static enum assay_status finish_open(struct keras_hdf5 *file,
 enum assay_status keras_hdf5_open(const char *path, struct keras_hdf5 **out,
                                   struct error *err)
 {
-    struct keras_hdf5 *file = mem_zalloc(sizeof *file);
+    struct keras_hdf5 *file;
+    enum assay_status st = new_file(&file, err);
 
     *out = NULL;
-    if (!file)
-        return error_nomem(err, sizeof *file, "an HDF5 file");
-    silence(file);
-    file->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (st)
+        return st;
+    file->file = file->lib.H5Fopen(path, HDF5_READ_ONLY, H5P_DEFAULT);
     return finish_open(file, out, err);
 }
 
@@ -106,21 +122,22 @@ enum assay_status keras_hdf5_open_image(const void *image, size_t bytes,
                                         struct error *err)
 {
     static const size_t step = 1 << 16;
-    struct keras_hdf5 *file = mem_zalloc(sizeof *file);
+    struct keras_hdf5 *file;
+    enum assay_status st = new_file(&file, err);
     hid_t access;
 
     *out = NULL;
-    if (!file)
-        return error_nomem(err, sizeof *file, "an HDF5 file");
-    silence(file);
-    file->file = -1;
-    access = H5Pcreate(H5P_FILE_ACCESS);
+    if (st)
+        return st;
+    access = file->lib.H5Pcreate(file->lib.file_access);
     /* HDF5 copies the image and does not write to it. */
-    if (access >= 0 && bytes && H5Pset_fapl_core(access, step, 0) >= 0 &&
-        H5Pset_file_image(access, (void *)image, bytes) >= 0)
-        file->file = H5Fopen("model.weights.h5", H5F_ACC_RDONLY, access);
+    if (access >= 0 && bytes &&
+        file->lib.H5Pset_fapl_core(access, step, 0) >= 0 &&
+        file->lib.H5Pset_file_image(access, (void *)image, bytes) >= 0)
+        file->file =
+            file->lib.H5Fopen("model.weights.h5", HDF5_READ_ONLY, access);
     if (access >= 0)
-        H5Pclose(access);
+        file->lib.H5Pclose(access);
     return finish_open(file, out, err);
 }
 
@@ -129,8 +146,8 @@ void keras_hdf5_close(struct keras_hdf5 *file)
     if (!file)
         return;
     if (file->file >= 0)
-        H5Fclose(file->file);
-    H5Eset_auto2(H5E_DEFAULT, file->report, file->report_context);
+        file->lib.H5Fclose(file->file);
+    file->lib.H5Eset_auto2(H5E_DEFAULT, file->report, file->report_context);
     for (size_t i = 0; i < file->n; i++)
         mem_free(file->paths[i]);
     mem_free(file->paths);
@@ -140,40 +157,43 @@ void keras_hdf5_close(struct keras_hdf5 *file)
 
 /* ---- attributes --------------------------------------------------------- */
 
-static bool is_single(hid_t attribute)
+static bool is_single(const struct keras_hdf5 *file, hid_t attribute)
 {
-    hid_t space = H5Aget_space(attribute);
-    bool is_single = space >= 0 && H5Sget_simple_extent_npoints(space) == 1;
+    hid_t space = file->lib.H5Aget_space(attribute);
+    bool is_single =
+        space >= 0 && file->lib.H5Sget_simple_extent_npoints(space) == 1;
 
     if (space >= 0)
-        H5Sclose(space);
+        file->lib.H5Sclose(space);
     return is_single;
 }
 
 /* Strings are of a fixed length or somewhere else in the file. */
-static enum assay_status read_text(hid_t attribute, hid_t type,
+static enum assay_status read_text(const struct keras_hdf5 *file,
+                                   hid_t attribute, hid_t type,
                                    struct str *text, struct error *err)
 {
-    size_t n = H5Tget_size(type);
-    bool is_elsewhere = H5Tis_variable_str(type) > 0;
+    size_t n = file->lib.H5Tget_size(type);
+    bool is_elsewhere = file->lib.H5Tis_variable_str(type) > 0;
     char *bytes = NULL, *from = NULL;
     enum assay_status st = ASSAY_OK;
 
-    if (H5Tget_class(type) != H5T_STRING || n > max_attribute ||
-        !is_single(attribute))
+    if (file->lib.H5Tget_class(type) != H5T_STRING || n > max_attribute ||
+        !is_single(file, attribute))
         return error_set(err, ASSAY_BAD_INPUT, "it is not one text");
     if (!is_elsewhere) {
         from = bytes = mem_zalloc(n + 1);
         if (!bytes)
             return error_nomem(err, n, "an attribute");
     }
-    if (H5Aread(attribute, type, is_elsewhere ? (void *)&from : bytes) < 0 ||
+    if (file->lib.H5Aread(attribute, type,
+                          is_elsewhere ? (void *)&from : bytes) < 0 ||
         !from)
         st = error_set(err, ASSAY_BAD_INPUT, "it cannot be read");
     else if (str_append(text, from))
         st = error_nomem(err, n, "an attribute");
     if (is_elsewhere && from)
-        H5free_memory(from);
+        file->lib.H5free_memory(from);
     mem_free(bytes);
     return st;
 }
@@ -185,19 +205,19 @@ enum assay_status keras_hdf5_attribute(const struct keras_hdf5 *file,
     hid_t attribute = -1, type = -1;
     enum assay_status st;
 
-    *is_there = H5Aexists(file->file, name) > 0;
+    *is_there = file->lib.H5Aexists(file->file, name) > 0;
     if (!*is_there)
         return ASSAY_OK;
-    attribute = H5Aopen(file->file, name, H5P_DEFAULT);
-    type = attribute < 0 ? -1 : H5Aget_type(attribute);
+    attribute = file->lib.H5Aopen(file->file, name, H5P_DEFAULT);
+    type = attribute < 0 ? -1 : file->lib.H5Aget_type(attribute);
     st = type < 0 ? error_set(err, ASSAY_BAD_INPUT, "it cannot be read")
-                  : read_text(attribute, type, text, err);
+                  : read_text(file, attribute, type, text, err);
     if (st)
         error_context(err, "attribute %s", name);
     if (type >= 0)
-        H5Tclose(type);
+        file->lib.H5Tclose(type);
     if (attribute >= 0)
-        H5Aclose(attribute);
+        file->lib.H5Aclose(attribute);
     return st;
 }
 
@@ -217,24 +237,24 @@ const char *keras_hdf5_find(const struct keras_hdf5 *file, const char *path)
 
 /* Data in other files is refused: a model would show what is none of its
  * business. */
-static bool lies_inside(hid_t dataset)
+static bool lies_inside(const struct keras_hdf5 *file, hid_t dataset)
 {
-    hid_t made = H5Dget_create_plist(dataset);
-    bool is_inside = made >= 0 && H5Pget_external_count(made) == 0 &&
-                     H5Pget_layout(made) != H5D_VIRTUAL;
+    hid_t made = file->lib.H5Dget_create_plist(dataset);
+    bool is_inside = made >= 0 && file->lib.H5Pget_external_count(made) == 0 &&
+                     file->lib.H5Pget_layout(made) != H5D_VIRTUAL;
 
     if (made >= 0)
-        H5Pclose(made);
+        file->lib.H5Pclose(made);
     return is_inside;
 }
 
-static bool is_number(hid_t dataset)
+static bool is_number(const struct keras_hdf5 *file, hid_t dataset)
 {
-    hid_t type = H5Dget_type(dataset);
-    H5T_class_t kind = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+    hid_t type = file->lib.H5Dget_type(dataset);
+    H5T_class_t kind = type < 0 ? H5T_NO_CLASS : file->lib.H5Tget_class(type);
 
     if (type >= 0)
-        H5Tclose(type);
+        file->lib.H5Tclose(type);
     return kind == H5T_FLOAT || kind == H5T_INTEGER;
 }
 
@@ -242,15 +262,15 @@ static enum assay_status read_shape(const struct keras_hdf5 *file,
                                     hid_t dataset, struct shape *shape,
                                     struct error *err)
 {
-    hid_t space = H5Dget_space(dataset);
-    int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+    hid_t space = file->lib.H5Dget_space(dataset);
+    int rank = space < 0 ? -1 : file->lib.H5Sget_simple_extent_ndims(space);
     hsize_t dims[H5S_MAX_RANK];
     enum assay_status st = ASSAY_OK;
     size_t n;
 
     *shape = (struct shape){.rank = rank};
     if (rank < 0 || rank > SHAPE_MAX_RANK ||
-        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+        file->lib.H5Sget_simple_extent_dims(space, dims, NULL) < 0)
         st = error_set(err, ASSAY_BAD_INPUT, "it has no shape");
     for (int i = 0; !st && i < rank; i++)
         shape->dims[i] = dims[i] > INT64_MAX ? -1 : (int64_t)dims[i];
@@ -259,7 +279,7 @@ static enum assay_status read_shape(const struct keras_hdf5 *file,
         st = error_set(err, ASSAY_BAD_INPUT,
                        "it says to hold more than its file can");
     if (space >= 0)
-        H5Sclose(space);
+        file->lib.H5Sclose(space);
     return st;
 }
 
@@ -270,16 +290,16 @@ static enum assay_status read_dataset(const struct keras_hdf5 *file,
     struct shape shape;
     enum assay_status st;
 
-    if (!lies_inside(dataset))
+    if (!lies_inside(file, dataset))
         return error_set(err, ASSAY_UNSUPPORTED,
                          "its data lies in another file");
-    if (!is_number(dataset))
+    if (!is_number(file, dataset))
         return error_set(err, ASSAY_BAD_INPUT, "it does not hold numbers");
     st = read_shape(file, dataset, &shape, err);
     if (!st)
         st = tensor_new(pool, DTYPE_F32, &shape, out, err);
-    if (!st && H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                       tensor_data(out)) < 0) {
+    if (!st && file->lib.H5Dread(dataset, file->lib.native_float, H5S_ALL,
+                                 H5S_ALL, H5P_DEFAULT, tensor_data(out)) < 0) {
         tensor_release(out);
         st = error_set(err, ASSAY_BAD_INPUT, "its data cannot be read");
     }
@@ -290,7 +310,7 @@ enum assay_status keras_hdf5_read(const struct keras_hdf5 *file,
                                   const char *path, struct pool *pool,
                                   struct tensor *out, struct error *err)
 {
-    hid_t dataset = H5Dopen2(file->file, path, H5P_DEFAULT);
+    hid_t dataset = file->lib.H5Dopen2(file->file, path, H5P_DEFAULT);
     enum assay_status st;
 
     *out = (struct tensor){0};
@@ -299,6 +319,6 @@ enum assay_status keras_hdf5_read(const struct keras_hdf5 *file,
     if (st)
         error_context(err, "dataset %.100s", path);
     if (dataset >= 0)
-        H5Dclose(dataset);
+        file->lib.H5Dclose(dataset);
     return st;
 }
