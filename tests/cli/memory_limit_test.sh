@@ -36,7 +36,7 @@ refuse() {
 wanted='out of memory: [0-9.]+ [KM]iB wanted for '
 refuse 60000 'no memory for the recorder|'"$wanted"
 refuse 150000 "$wanted" --min-size 64 --threads 2
-refuse 300000 "$wanted" --min-size 64 --threads 2
+refuse 300000 "no memory for 2 threads|$wanted" --min-size 64 --threads 2
 refuse 450000 "$wanted" --threads 2
 refuse 600000 'no memory for 300 threads, [0-9]+ can be started' --threads 300
 echo "every limit was told"
