@@ -37,6 +37,11 @@ wanted='out of memory: [0-9.]+ [KM]iB wanted for '
 refuse 60000 'no memory for the recorder|'"$wanted"
 refuse 150000 "$wanted" --min-size 64 --threads 2
 refuse 300000 "no memory for 2 threads|$wanted" --min-size 64 --threads 2
+# Where the code of kernels is generated, which the library does not survive
+# without memory.
+for limit in 330000 334000 338000 340000 342000 346000; do
+    refuse "$limit" "no memory for 2 threads|$wanted" --min-size 64 --threads 2
+done
 refuse 450000 "$wanted" --threads 2
 refuse 600000 'no memory for 300 threads, [0-9]+ can be started' --threads 300
 echo "every limit was told"

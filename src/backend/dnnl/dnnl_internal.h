@@ -82,6 +82,12 @@ struct onednn {
 /* ASSAY_NOMEM where there is no room for so many threads; below 1 is 1. */
 enum assay_status onednn_start_threads(int n_threads, struct error *err);
 
+/* Makes a kernel's code; ASSAY_NOMEM where there is too little memory to try:
+ * the library's generator does not survive that. */
+enum assay_status onednn_make(dnnl_primitive_t *primitive,
+                              const_dnnl_primitive_desc_t description,
+                              const char *what, struct error *err);
+
 /* "oneDNN could not WHAT (unimplemented)"; ASSAY_OK where it could. */
 enum assay_status onednn_status(dnnl_status_t status, const char *what,
                                 struct error *err);

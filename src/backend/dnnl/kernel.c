@@ -156,8 +156,7 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
         return error_nomem(err, sizeof *kernel, "a kernel");
     st = find_implementation(dn, job, description, implementation, &found, err);
     if (!st)
-        st = onednn_status(dnnl_primitive_create(&kernel->primitive, found),
-                           "make a kernel", err);
+        st = onednn_make(&kernel->primitive, found, "make a kernel", err);
     if (st) {
         dnnl_primitive_desc_destroy(found);
         kernel_free(kernel);

@@ -17,6 +17,20 @@ enum assay_status onednn_status(dnnl_status_t status, const char *what,
         "oneDNN could not %s (%s)", what, dnnl_status2str(status));
 }
 
+enum assay_status onednn_make(dnnl_primitive_t *primitive,
+                              const_dnnl_primitive_desc_t description,
+                              const char *what, struct error *err)
+{
+    static const size_t code_bytes = 4 << 20;
+    void *spare = mem_map(code_bytes);
+
+    if (!spare)
+        return error_nomem(err, code_bytes, "the code of a kernel");
+    mem_unmap(spare, code_bytes);
+    return onednn_status(dnnl_primitive_create(primitive, description), what,
+                         err);
+}
+
 enum assay_status onednn_execute(struct onednn *dn, dnnl_primitive_t primitive,
                                  const struct argument *arguments, size_t n,
                                  struct error *err)
@@ -49,6 +63,7 @@ make_reorder(struct onednn *dn, const dnnl_memory_desc_t *from,
     dnnl_primitive_desc_t description = NULL;
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
+    enum assay_status st;
 
     if (!status)
         status = dnnl_primitive_attr_set_scratchpad_mode(
@@ -56,14 +71,15 @@ make_reorder(struct onednn *dn, const dnnl_memory_desc_t *from,
     if (!status)
         status = dnnl_reorder_primitive_desc_create(
             &description, from, dn->engine, to, dn->engine, attributes);
-    if (!status)
-        status = dnnl_primitive_create(primitive, description);
-    if (!status)
+    st = onednn_status(status, "make a reorder", err);
+    if (!st)
+        st = onednn_make(primitive, description, "make a reorder", err);
+    if (!st)
         *scratch = *dnnl_primitive_desc_query_md(description,
                                                  dnnl_query_scratchpad_md, 0);
     dnnl_primitive_desc_destroy(description);
     dnnl_primitive_attr_destroy(attributes);
-    return onednn_status(status, "make a reorder", err);
+    return st;
 }
 
 enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
