@@ -7,6 +7,7 @@
 #include "views/json_parts.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Bytes are told to the byte up to a gigabyte. */
 enum { BYTE_DIGITS = 10 };
@@ -115,9 +116,11 @@ static void write_work(struct json_writer *json, const struct report_rows *all,
     for (size_t i = 0; i < all->rows.n; i++) {
         const struct scope_work *work =
             run_work(all->run, all->rows.items[i].scope);
-        const void *field = (const char *)work + offset;
 
-        all->values[i] = work ? *(const double *)field : NAN;
+        all->values[i] = NAN;
+        if (work)
+            memcpy(&all->values[i], (const char *)work + offset,
+                   sizeof all->values[i]);
     }
     report_values(json, all, key);
 }
