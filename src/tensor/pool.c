@@ -253,7 +253,7 @@ static struct buffer *make(size_t capacity)
 /* New memory, where needed after giving back all that waits. */
 static struct buffer *obtain(struct pool *pool, size_t capacity)
 {
-    static const size_t large_bytes = 16 << 20;
+    static const size_t large_bytes = 40 << 20;
     struct buffer *buffer;
 
     if (pool->is_thrifty && capacity >= large_bytes &&
