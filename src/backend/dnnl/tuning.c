@@ -293,7 +293,7 @@ static enum assay_status run_rounds(struct onednn *dn, struct contest *contest,
                                     struct error *err)
 {
     static const double short_ms = 4;
-    enum { short_rounds = 5, long_rounds = 3, most_rounds = 40 };
+    enum { short_rounds = 2, long_rounds = 1, most_rounds = 8 };
     enum assay_status st = run_round(dn, contest, false, err);
 
     for (int i = 1; !st && i <= most_rounds && dn->tuning_left_ns > 0; i++) {
