@@ -1,5 +1,5 @@
-/* tests/metrics/small_model.h - a model that runs in microseconds, and a dataset
- * for it.
+/* tests/metrics/small_model.h - a model that runs in microseconds, and a
+ * dataset for it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_METRICS_SMALL_MODEL_H
