@@ -236,8 +236,9 @@ TEST(the_profile_is_there_as_text_and_as_an_image_of_its_size)
     CHECK(field_is(&plugin, "text"));
     words = message_field(message_field(tensor, VALUE_TENSOR).bytes, 8);
     CHECK(memmem(words.bytes.at, words.bytes.n, "conv1", 5) != NULL);
-    image = message_field(find_value(&file, "profile/table", VALUE_IMAGE, 0, &event),
-                          VALUE_IMAGE)
+    image = message_field(
+                find_value(&file, "profile/table", VALUE_IMAGE, 0, &event),
+                VALUE_IMAGE)
                 .bytes;
     png = message_field(image, 4);
     OK(picture_decode(png.bytes.at, png.bytes.n, "table", PICTURE_MAX_PIXELS,
