@@ -271,3 +271,15 @@ TEST(no_failing_allocation_of_a_resize_or_a_sort_goes_unnoticed)
     op_release(many, 4);
     op_release((struct tensor[]){x, by}, 2);
 }
+
+TEST(asking_for_a_shape_reads_none_of_the_data)
+{
+    struct shape shape = shape_of(2, (int64_t)1000, (int64_t)1000);
+    const struct tensor x = {.dtype = DTYPE_F32, .shape = shape};
+    const struct tensor *inputs[] = {&x};
+    struct tensor y = {.dtype = DTYPE_I64, .shape = shape_of(1, (int64_t)2)};
+    struct cost cost = {.done_bytes = 4000000 + 16};
+
+    op_shape_of.cost(NULL, inputs, &y, &cost);
+    CHECK_INT(cost.done_bytes, 16);
+}
