@@ -24,8 +24,8 @@ void mem_free(void *block);                    /* accepts NULL */
 /* alignment is a power of two, at least sizeof(void *). */
 void *mem_alloc_aligned(size_t alignment, size_t bytes);
 
-/* Whole pages from the system, large ones where it has them, zeroed and aligned
- * to a page; mem_unmap() gives them back at once, whatever else is live. */
+/* Whole pages from the system, zeroed and aligned to a page, much of it to a
+ * large one; mem_unmap() gives them back at once, whatever else is live. */
 void *mem_map(size_t bytes);
 void mem_unmap(void *block, size_t bytes); /* accepts NULL */
 
