@@ -1,42 +1,18 @@
 /* verify/verify_compare.c - see verify.h: values side by side. */
 #include "verify/verify.h"
 
-#include "tensor/half.h"
+#include "tensor/convert.h"
 
 #include <math.h>
 
 static double element(const struct tensor *tensor, size_t i)
 {
-    const void *data = tensor_data(tensor);
+    const char *data = tensor_data(tensor);
+    double value;
 
-    switch (tensor->dtype) {
-    case DTYPE_F32:
-        return ((const float *)data)[i];
-    case DTYPE_F64:
-        return ((const double *)data)[i];
-    case DTYPE_F16:
-        return half_to_float(((const uint16_t *)data)[i]);
-    case DTYPE_BF16:
-        return bfloat_to_float(((const uint16_t *)data)[i]);
-    case DTYPE_I8:
-        return ((const int8_t *)data)[i];
-    case DTYPE_U8:
-    case DTYPE_BOOL:
-        return ((const uint8_t *)data)[i];
-    case DTYPE_I16:
-        return ((const int16_t *)data)[i];
-    case DTYPE_U16:
-        return ((const uint16_t *)data)[i];
-    case DTYPE_I32:
-        return ((const int32_t *)data)[i];
-    case DTYPE_U32:
-        return ((const uint32_t *)data)[i];
-    case DTYPE_I64:
-        return (double)((const int64_t *)data)[i];
-    case DTYPE_U64:
-        return (double)((const uint64_t *)data)[i];
-    }
-    return NAN;
+    convert_elements(tensor->dtype, data + i * dtype_bytes(tensor->dtype),
+                     DTYPE_F64, &value, 1);
+    return value;
 }
 
 static bool is_near(double got, double wanted,

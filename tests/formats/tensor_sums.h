@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "formats/checkpoint.h"
-#include "tensor/half.h"
+#include "tensor/convert.h"
 #include "test.h"
 
 #include <math.h>
@@ -16,34 +16,12 @@
 
 static double element(const struct tensor *tensor, size_t i)
 {
-    const void *data = tensor_data(tensor);
+    const char *data = tensor_data(tensor);
+    double value;
 
-    switch (tensor->dtype) {
-    case DTYPE_F32:
-        return ((const float *)data)[i];
-    case DTYPE_F64:
-        return ((const double *)data)[i];
-    case DTYPE_F16:
-        return half_to_float(((const uint16_t *)data)[i]);
-    case DTYPE_BF16:
-        return bfloat_to_float(((const uint16_t *)data)[i]);
-    case DTYPE_I8:
-        return ((const int8_t *)data)[i];
-    case DTYPE_U8:
-    case DTYPE_BOOL:
-        return ((const uint8_t *)data)[i];
-    case DTYPE_I16:
-        return ((const int16_t *)data)[i];
-    case DTYPE_I32:
-        return ((const int32_t *)data)[i];
-    case DTYPE_I64:
-        return (double)((const int64_t *)data)[i];
-    case DTYPE_U16:
-    case DTYPE_U32:
-    case DTYPE_U64:
-        break;
-    }
-    return NAN;
+    convert_elements(tensor->dtype, data + i * dtype_bytes(tensor->dtype),
+                     DTYPE_F64, &value, 1);
+    return value;
 }
 
 /* The tables have nine digits. */
