@@ -14,6 +14,7 @@ enum { BACKEND_API_VERSION = 1 };
 
 struct backend_options {
     int n_threads;
+    bool is_training;         /* parameters change, a backward pass follows */
     bool is_plain;            /* as a framework's eager mode: no tuning */
     double tuning_seconds;    /* for choosing kernels by measuring; 0: 2 s */
     const char *choices_path; /* where choices are remembered; NULL: nowhere */
@@ -49,6 +50,30 @@ struct backend_class {
                                  const struct node *node, size_t at,
                                  const struct tensor *const *inputs,
                                  struct tensor *outputs, struct error *err);
+
+    /* Optional, with the two that follow (portable kernels alone): whether it
+     * has a backward kernel for this node. */
+    bool (*can_backward)(const struct backend *backend,
+                         const struct node *node);
+    /* What that one reads, as op_class.backward_reads() says for the op. */
+    struct op_reads (*backward_reads)(const struct backend *backend,
+                                      const struct node *node, uint64_t wanted);
+    /* Inputs, outputs and dy may be in a layout of this backend. Makes dx: of
+     * parameters dense, of others in whatever layout is best. */
+    enum assay_status (*backward)(struct backend *backend,
+                                  const struct op_context *context,
+                                  const struct node *node, size_t at,
+                                  const struct op_backward *pass,
+                                  struct error *err);
+    /* Optional (nobody trains): sum += dx, in any layouts, sum may be given
+     * up for another; both are gradients of one value. */
+    enum assay_status (*accumulate)(struct backend *backend,
+                                    const struct op_context *context,
+                                    struct tensor *sum, const struct tensor *dx,
+                                    struct error *err);
+    /* Optional (nothing is held): the data of parameters changed; copies of
+     * them are out of date. */
+    void (*parameters_changed)(struct backend *backend);
 
     /* A dense copy of a tensor that is in a layout of this backend. */
     enum assay_status (*to_dense)(struct backend *backend,

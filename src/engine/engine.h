@@ -24,6 +24,10 @@ struct engine_options {
     const struct backend_class *backend; /* NULL: the portable one */
     struct backend_options backend_options;
     enum engine_detail detail;
+
+    /* Of training. backend_options.is_training asks for it. */
+    const char *const *recompute; /* paths of modules whose activations are
+                                     dropped and made again; NULL ends it */
 };
 
 /* The graph must outlive the engine and keep its data. */
@@ -47,5 +51,32 @@ struct backend *engine_backend(struct engine *engine);
 enum assay_status engine_keep(struct engine *engine, uint32_t value,
                               struct error *err);
 const struct tensor *engine_kept(const struct engine *engine, uint32_t value);
+
+/* ---- training: an engine made with backend_options.is_training ---------- */
+
+/* The backward pass over the last run: gradients of the sum of all outputs
+ * that are float32 scalars (the losses). Once a run; spans have the names of
+ * the modules, as in engine_run(). */
+enum assay_status engine_backward(struct engine *engine, struct error *err);
+
+/* Of a parameter that is not frozen, after engine_backward(): dense, borrowed
+ * until the next engine_run(). NULL: none reached it. */
+const struct tensor *engine_gradient(const struct engine *engine,
+                                     uint32_t value);
+
+/* The data of parameters was changed by the caller. */
+void engine_parameters_changed(struct engine *engine);
+
+/* Of the last backward pass over a node; and the bytes a node's module kept
+ * for it from the forward pass, outputs and saved state. */
+const struct cost *engine_backward_cost(const struct engine *engine,
+                                        size_t node);
+size_t engine_kept_bytes(const struct engine *engine, size_t node);
+
+/* The first node whose output or gradient was not finite, for a message:
+ * "backbone.body.conv1 (Conv2d), in the backward pass". False: all are. Looks
+ * at what the last pass left, so call it before the next. */
+bool engine_find_not_finite(struct engine *engine, struct error *err,
+                            char *text, size_t size);
 
 #endif

@@ -226,6 +226,11 @@ enum assay_status graph_constant(struct graph *graph, const char *name,
     return st;
 }
 
+void graph_freeze(struct graph *graph, uint32_t value)
+{
+    graph->values[value].is_frozen = true;
+}
+
 void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
                     float scale)
 {

@@ -67,6 +67,7 @@ struct value {
     struct shape shape; /* of parameters, buffers, constants, and of inputs
                            where it is declared */
     bool is_declared;   /* an input that has a shape; -1: any size */
+    bool is_frozen;     /* a parameter that training leaves as it is */
     struct tensor data; /* of those, once loaded; owned by the graph */
     uint32_t producer;  /* node, or GRAPH_NONE */
     int output;         /* which output of the producer */
@@ -94,6 +95,8 @@ enum assay_status graph_constant(struct graph *graph, const char *name,
                                  struct error *err);
 void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
                     float scale);
+/* Training leaves this parameter as it is. */
+void graph_freeze(struct graph *graph, uint32_t value);
 size_t graph_value_count(const struct graph *graph);
 const struct value *graph_value(const struct graph *graph, uint32_t id);
 /* Gives a parameter its data; shape and type must fit. Takes it over. */

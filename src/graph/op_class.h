@@ -38,6 +38,13 @@ struct op_context {
     uint64_t dying;    /* bit i: nobody needs input i after this node */
     bool is_reference; /* for tests: the plain kernel, not the fast one */
 
+    /* In training, what backward() needs beside inputs and outputs goes here
+     * (workspaces, means, what was drawn) and comes back to it; the engine
+     * releases it. NULL: no backward pass will follow. */
+    struct tensor *saved;
+    bool is_again; /* the node ran before in this step: *saved says how; only
+                      its outputs were dropped */
+
     /* Runs the i-th graph inside of the node that runs now. Inputs are
      * borrowed, outputs the caller's to release. */
     enum assay_status (*run_body)(void *runner, size_t i,
@@ -52,6 +59,29 @@ static inline bool op_input_dies(const struct op_context *context, size_t input)
 {
     return context->dying >> input & 1;
 }
+
+/* One step of a backward pass: gradients of the outputs go in, those of the
+ * inputs come out. */
+struct op_backward {
+    /* As in forward(); without data, but with type and shape, where
+     * backward_reads() did not ask for them. */
+    const struct tensor *const *inputs;
+    const struct tensor *outputs;
+    const struct tensor *saved;     /* what forward() left; may have no data */
+    const struct tensor *const *dy; /* one an output; NULL: it is zero */
+    struct tensor *dx;              /* one an input */
+    uint64_t wanted;                /* bit i: dx[i] is asked for */
+};
+
+static inline bool op_wants(const struct op_backward *pass, size_t input)
+{
+    return pass->wanted >> input & 1;
+}
+
+/* What a backward kernel needs of the forward pass; bit i for the i-th. */
+struct op_reads {
+    uint64_t inputs, outputs;
+};
 
 struct op_class {
     const char *name; /* "Conv2d": unique in the list of ops */
@@ -79,6 +109,27 @@ struct op_class {
      * cost_touches() which inputs are not read as a whole. */
     void (*cost)(const struct node *node, const struct tensor *const *inputs,
                  const struct tensor *outputs, struct cost *cost);
+
+    /* The portable backward kernel. Everything is dense float32; dx[i] is
+     * allocated and zero where it is wanted. NULL: no gradient passes; views
+     * need none, the engine hands dy on. */
+    enum assay_status (*backward)(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err);
+
+    /* Which inputs and outputs backward() reads the data of for the wanted
+     * gradients. NULL: none. */
+    struct op_reads (*backward_reads)(const struct node *node, uint64_t wanted);
+
+    /* What a backward pass costs. NULL: as much as the forward pass for each
+     * of the first two inputs that is wanted. */
+    void (*backward_cost)(const struct node *node,
+                          const struct op_backward *pass, struct cost *cost);
+
+    /* Cheap enough to be run again in the backward pass rather than to keep
+     * its outputs until then (normalisation, activations). */
+    bool is_cheap;
 
     /* The output may share the first input's memory (reshape, flatten). */
     bool is_view;

@@ -33,6 +33,8 @@ enum pool_owner {
     OWNER_PACKED,  /* copies of them as kernels want them */
     OWNER_SCRATCH,
     OWNER_IMAGES,
+    OWNER_GRADIENTS, /* of parameters */
+    OWNER_OPTIMIZER, /* its state: momentum, moments */
     OWNER_MODULE
 };
 
