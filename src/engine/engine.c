@@ -4,7 +4,9 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/scope_walk.h"
+#include "engine/tape.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static enum assay_status make_tables(struct engine *engine, struct error *err)
@@ -89,6 +91,8 @@ enum assay_status engine_new(const struct graph *graph, struct pool *pool,
         st = make_backend(engine, options, err);
     if (!st)
         st = engine_bodies_make(engine, options, err);
+    if (!st && options->backend_options.is_training)
+        st = tape_new(engine, options->recompute, &engine->tape, err);
     if (st) {
         engine_free(engine);
         return st;
@@ -109,6 +113,7 @@ void engine_free(struct engine *engine)
         return;
     if (engine->values)
         forget_values(engine);
+    tape_free(engine->tape);
     if (engine->backend)
         engine->backend->class->free(engine->backend);
     engine_bodies_free(engine);
@@ -121,9 +126,7 @@ void engine_free(struct engine *engine)
     mem_free(engine);
 }
 
-/* The tensor of a value: computed in this run, or the graph's own. */
-static const struct tensor *value_tensor(const struct engine *engine,
-                                         uint32_t value)
+const struct tensor *engine_value(const struct engine *engine, uint32_t value)
 {
     if (value == GRAPH_NONE)
         return NULL;
@@ -235,15 +238,33 @@ static void count_cost(const struct engine *engine, size_t at,
         backend->class->executed(backend, node, at, inputs, outputs, cost);
 }
 
+/* Nobody of this pass reads the value any more: neither somebody outside nor a
+ * backward pass needs it. */
+static bool is_over(const struct engine *engine, uint32_t value)
+{
+    return !engine->is_kept[value] && !tape_keeps(engine->tape, value);
+}
+
 static void release_unneeded(struct engine *engine, uint32_t value)
 {
     if (value != GRAPH_NONE && --engine->left[value] == 0 &&
-        !engine->is_kept[value])
+        is_over(engine, value))
         tensor_release(&engine->values[value]);
 }
 
+/* Whether the node that runs now is the last that reads the value. */
+static bool is_last_read(const struct engine *engine, uint32_t value,
+                         bool is_again)
+{
+    if (is_again)
+        return engine->uses[value] == 1 && !engine->is_kept[value] &&
+               !engine->tape->values[value].left;
+    return engine->left[value] == 1 && is_over(engine, value);
+}
+
 /* Which inputs the node is the last to read. */
-static uint64_t find_dying(const struct engine *engine, const struct node *node)
+static uint64_t find_dying(const struct engine *engine, const struct node *node,
+                           bool is_again)
 {
     uint64_t dying = 0;
 
@@ -251,7 +272,7 @@ static uint64_t find_dying(const struct engine *engine, const struct node *node)
         uint32_t value = node->inputs[i];
 
         if (value != GRAPH_NONE && engine->values[value].buffer &&
-            engine->left[value] == 1 && !engine->is_kept[value])
+            is_last_read(engine, value, is_again))
             dying |= UINT64_C(1) << i;
     }
     return dying;
@@ -268,19 +289,72 @@ static void own_outputs(const struct node *node, struct tensor *outputs,
     }
 }
 
-static void name_node(const struct engine *engine, const struct node *node,
-                      struct error *err)
+const char *engine_node_text(const struct engine *engine,
+                             const struct node *node, char *text, size_t size)
 {
     const char *path = node->scope == GRAPH_NONE
                            ? graph_name(engine->graph)
                            : graph_scope(engine->graph, node->scope)->path;
 
-    error_context(err, "%s%s%s (%s)", path, node->name[0] ? "." : "",
-                  node->name, node->op->name);
+    snprintf(text, size, "%s%s%s (%s)", path, node->name[0] ? "." : "",
+             node->name, node->op->name);
+    return text;
 }
 
-static enum assay_status run_node(struct engine *engine, size_t at,
-                                  struct error *err)
+/* Outputs become values; those that nobody reads go at once. */
+static void take_outputs(struct engine *engine, const struct node *node,
+                         struct tensor *outputs, bool is_again)
+{
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        uint32_t value = node->outputs[i];
+
+        if (engine->values[value].buffer && is_again) {
+            tensor_release(&outputs[i]);
+            continue;
+        }
+        engine->values[value] = outputs[i];
+        if (engine->tape)
+            tape_note(engine->tape, value, &outputs[i]);
+        if (!is_again && !engine->left[value] && is_over(engine, value))
+            tensor_release(&engine->values[value]);
+    }
+}
+
+static enum assay_status run_kernels(struct engine *engine, size_t at,
+                                     const struct tensor **inputs,
+                                     struct tensor *outputs, struct error *err)
+{
+    const struct node *node = graph_node(engine->graph, at);
+    char text[ENGINE_NODE_TEXT];
+    enum assay_status st;
+
+    engine_bodies_enter(engine, at);
+    if (node->op->is_f32)
+        st = engine_run_f32(engine, node, at, inputs, outputs, err);
+    else
+        st = engine_run_kernel(engine, node, at, inputs, outputs, err);
+    if (!st)
+        return ASSAY_OK;
+    for (size_t i = 0; i < node->n_outputs; i++)
+        tensor_release(&outputs[i]);
+    error_context(err, "%s", engine_node_text(engine, node, text, sizeof text));
+    return st;
+}
+
+/* What a kernel is told about this run of its node. */
+static void set_context(struct engine *engine, size_t at, bool is_again)
+{
+    const struct node *node = graph_node(engine->graph, at);
+    struct tape *tape = engine->tape;
+
+    engine->context.dying = find_dying(engine, node, is_again);
+    engine->context.is_again = is_again;
+    engine->context.saved =
+        tape && tape->nodes[at].wanted ? &tape->nodes[at].saved : NULL;
+}
+
+enum assay_status engine_run_node(struct engine *engine, size_t at,
+                                  bool is_again, struct error *err)
 {
     const struct node *node = graph_node(engine->graph, at);
     const struct tensor *inputs[ENGINE_MAX_INPUTS];
@@ -290,29 +364,19 @@ static enum assay_status run_node(struct engine *engine, size_t at,
 
     pool_set_owner(engine->pool, owner);
     for (size_t i = 0; i < node->n_inputs; i++)
-        inputs[i] = value_tensor(engine, node->inputs[i]);
-    engine->context.dying = find_dying(engine, node);
-    engine_bodies_enter(engine, at);
-    if (node->op->is_f32)
-        st = engine_run_f32(engine, node, at, inputs, outputs, err);
-    else
-        st = engine_run_kernel(engine, node, at, inputs, outputs, err);
-    if (st) {
-        for (size_t i = 0; i < node->n_outputs; i++)
-            tensor_release(&outputs[i]);
-        name_node(engine, node, err);
+        inputs[i] = engine_value(engine, node->inputs[i]);
+    set_context(engine, at, is_again);
+    st = run_kernels(engine, at, inputs, outputs, err);
+    if (st)
         return st;
+    if (!is_again) {
+        count_cost(engine, at, inputs, outputs);
+        engine_bodies_cost(engine, at, &engine->costs[at]);
     }
-    count_cost(engine, at, inputs, outputs);
-    engine_bodies_cost(engine, at, &engine->costs[at]);
     own_outputs(node, outputs, owner);
-    for (size_t i = 0; i < node->n_outputs; i++) {
-        engine->values[node->outputs[i]] = outputs[i];
-        if (!engine->left[node->outputs[i]] &&
-            !engine->is_kept[node->outputs[i]])
-            tensor_release(&engine->values[node->outputs[i]]);
-    }
-    for (size_t i = 0; i < node->n_inputs; i++)
+    engine_watch(engine, node, outputs, node->n_outputs, "");
+    take_outputs(engine, node, outputs, is_again);
+    for (size_t i = 0; !is_again && i < node->n_inputs; i++)
         release_unneeded(engine, node->inputs[i]);
     return ASSAY_OK;
 }
@@ -327,7 +391,7 @@ static enum assay_status run_nodes(struct engine *engine, struct error *err)
         const struct node *node = graph_node(engine->graph, i);
 
         scope_walk_enter(&walk, node);
-        st = run_node(engine, i, err);
+        st = engine_run_node(engine, i, false, err);
         scope_walk_leave(&walk, node);
     }
     scope_walk_finish(&walk);
@@ -345,7 +409,7 @@ static enum assay_status hand_over(struct engine *engine,
 
         if (st)
             return st;
-        outputs[i] = tensor_share(value_tensor(engine, value));
+        outputs[i] = tensor_share(engine_value(engine, value));
     }
     for (size_t i = 0; i < graph_value_count(engine->graph); i++) {
         enum assay_status st = engine->is_kept[i]
@@ -354,9 +418,11 @@ static enum assay_status hand_over(struct engine *engine,
 
         if (st)
             return st;
-        if (!engine->is_kept[i])
+        if (is_over(engine, (uint32_t)i))
             tensor_release(&engine->values[i]);
     }
+    if (engine->tape)
+        tape_count(engine);
     return ASSAY_OK;
 }
 
@@ -409,10 +475,17 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
         return st;
     owner = pool_set_owner(engine->pool, OWNER_OTHER);
     forget_values(engine);
+    if (engine->tape)
+        tape_rewind(engine->tape);
     memcpy(engine->left, engine->uses,
            graph_value_count(graph) * sizeof *engine->left);
-    for (size_t i = 0; i < graph_input_count(graph); i++)
-        engine->values[graph_input_at(graph, i)] = tensor_share(&inputs[i]);
+    for (size_t i = 0; i < graph_input_count(graph); i++) {
+        uint32_t value = graph_input_at(graph, i);
+
+        engine->values[value] = tensor_share(&inputs[i]);
+        if (engine->tape)
+            tape_note(engine->tape, value, &inputs[i]);
+    }
     is_thrifty = pool_set_thrifty(engine->pool, !engine->has_run);
     st = run_nodes(engine, err);
     if (!st)

@@ -73,10 +73,13 @@ const struct cost *engine_backward_cost(const struct engine *engine,
                                         size_t node);
 size_t engine_kept_bytes(const struct engine *engine, size_t node);
 
-/* The first node whose output or gradient was not finite, for a message:
- * "backbone.body.conv1 (Conv2d), in the backward pass". False: all are. Looks
- * at what the last pass left, so call it before the next. */
-bool engine_find_not_finite(struct engine *engine, struct error *err,
-                            char *text, size_t size);
+/* Runs a step once more on the same inputs, forward and backward, and names
+ * the first node whose output or gradient is not finite, for a message:
+ * "backbone.body.conv1 (Conv2d), in the backward pass". "": all are. The
+ * parameters must be as they were. */
+enum assay_status engine_find_not_finite(struct engine *engine,
+                                         const struct tensor *inputs,
+                                         char *text, size_t size,
+                                         struct error *err);
 
 #endif

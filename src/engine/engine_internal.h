@@ -30,10 +30,22 @@ struct engine {
     bool *is_group;             /* one a scope */
     struct cost *costs;         /* one a node */
     struct node_bodies *bodies; /* one a node */
+    struct tape *tape;          /* NULL: no training */
+    struct watch *watch;        /* NULL: nobody looks for what is not finite */
 };
 
 /* ---- engine.c ----------------------------------------------------------- */
 
+/* The tensor of a value: computed in this run, or the graph's own. */
+const struct tensor *engine_value(const struct engine *engine, uint32_t value);
+/* Runs a node on values that are there. is_again: for a backward pass that
+ * needs outputs that were dropped; nothing is released then. */
+enum assay_status engine_run_node(struct engine *engine, size_t at,
+                                  bool is_again, struct error *err);
+/* "roi_heads.box_head.fc6 (Linear)", for messages. */
+enum { ENGINE_NODE_TEXT = 200 };
+const char *engine_node_text(const struct engine *engine,
+                             const struct node *node, char *text, size_t size);
 enum assay_status engine_run_kernel(struct engine *engine,
                                     const struct node *node, size_t at,
                                     const struct tensor **inputs,
@@ -57,5 +69,11 @@ void engine_bodies_enter(struct engine *engine, size_t node);
 /* Adds what the bodies of a node cost in its last run. */
 void engine_bodies_cost(const struct engine *engine, size_t node,
                         struct cost *cost);
+
+/* ---- not_finite.c ------------------------------------------------------- */
+
+/* Looks at what a node made; only the first finding is kept. */
+void engine_watch(struct engine *engine, const struct node *node,
+                  const struct tensor *made, size_t n, const char *when);
 
 #endif

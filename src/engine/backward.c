@@ -1,0 +1,433 @@
+/* engine/backward.c - see engine.h: the tape is walked in reverse. */
+#include "base/mem.h"
+#include "engine/scope_walk.h"
+#include "engine/tape.h"
+
+#include <string.h>
+
+/* ---- gradients of values ---------------------------------------------------
+ */
+
+static enum assay_status to_dense(struct engine *engine, struct tensor *tensor,
+                                  struct error *err)
+{
+    struct tensor dense;
+    enum assay_status st;
+
+    if (!tensor->layout)
+        return ASSAY_OK;
+    st = engine->backend->class->to_dense(engine->backend, &engine->context,
+                                          tensor, &dense, err);
+    if (st)
+        return st;
+    tensor_release(tensor);
+    *tensor = dense;
+    return ASSAY_OK;
+}
+
+/* sum += dx for dense tensors; in its own memory where a view shares it. */
+static enum assay_status add_dense(struct engine *engine, struct tensor *sum,
+                                   const struct tensor *dx, struct error *err)
+{
+    struct tensor out = {0};
+    size_t n = tensor_elements(sum);
+    enum assay_status st;
+
+    if (buffer_references(sum->buffer) > 1) {
+        st = tensor_new(engine->pool, DTYPE_F32, &sum->shape, &out, err);
+        if (st)
+            return st;
+        memcpy(tensor_f32(&out), tensor_f32(sum), n * sizeof(float));
+        tensor_release(sum);
+        *sum = out;
+    }
+    for (size_t i = 0; i < n; i++)
+        tensor_f32(sum)[i] += tensor_f32(dx)[i];
+    return ASSAY_OK;
+}
+
+static enum assay_status accumulate(struct engine *engine, struct tensor *sum,
+                                    struct tensor *dx, struct error *err)
+{
+    struct backend *backend = engine->backend;
+    enum assay_status st;
+
+    if (backend->class->accumulate)
+        return backend->class->accumulate(backend, &engine->context, sum, dx,
+                                          err);
+    st = to_dense(engine, sum, err);
+    if (!st)
+        st = to_dense(engine, dx, err);
+    return st ? st : add_dense(engine, sum, dx, err);
+}
+
+/* Takes a gradient over, also on failure. */
+static enum assay_status take_gradient(struct engine *engine, uint32_t value,
+                                       struct tensor dx, struct error *err)
+{
+    struct tensor *gradient = &engine->tape->values[value].gradient;
+    bool is_parameter =
+        graph_value(engine->graph, value)->producer == GRAPH_NONE;
+    enum assay_status st = ASSAY_OK;
+
+    if (is_parameter)
+        st = to_dense(engine, &dx, err);
+    if (st || gradient->buffer) {
+        if (!st)
+            st = accumulate(engine, gradient, &dx, err);
+        tensor_release(&dx);
+    } else {
+        *gradient = dx;
+    }
+    if (is_parameter && gradient->buffer)
+        buffer_set_owner(gradient->buffer, OWNER_GRADIENTS);
+    return st;
+}
+
+/* Every loss begins with a gradient of 1. */
+static enum assay_status seed_losses(struct engine *engine, struct error *err)
+{
+    const struct graph *graph = engine->graph;
+    struct shape scalar = {.rank = 0};
+    bool has_loss = false;
+
+    for (size_t i = 0; i < graph_output_count(graph); i++) {
+        uint32_t value = graph_output_at(graph, i, NULL);
+        struct tensor one;
+        enum assay_status st;
+
+        if (!engine->tape->values[value].is_loss)
+            continue;
+        has_loss = true;
+        st = tensor_new(engine->pool, DTYPE_F32, &scalar, &one, err);
+        if (st)
+            return st;
+        *tensor_f32(&one) = 1;
+        st = take_gradient(engine, value, one, err);
+        if (st)
+            return st;
+    }
+    return has_loss ? ASSAY_OK
+                    : error_set(err, ASSAY_BAD_USAGE,
+                                "model '%.80s' has no output that is a loss "
+                                "and depends on a parameter",
+                                graph_name(graph));
+}
+
+/* ---- one node ---------------------------------------------------------------
+ */
+
+/* What one backward step is made from: shapes of all, data of some. */
+struct step {
+    const struct node *node;
+    size_t at;
+    struct tensor inputs[ENGINE_MAX_INPUTS], outputs[ENGINE_MAX_INPUTS];
+    struct tensor dy[ENGINE_MAX_INPUTS], dx[ENGINE_MAX_INPUTS];
+    const struct tensor *input_list[ENGINE_MAX_INPUTS];
+    const struct tensor *dy_list[ENGINE_MAX_INPUTS];
+    struct op_backward pass;
+};
+
+/* A share of a value's data where the kernel reads it. */
+static enum assay_status bring(struct engine *engine, uint32_t value,
+                               bool is_read, struct tensor *out,
+                               struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (is_read && !engine_value(engine, value)->buffer)
+        st = restore_value(engine, value, err);
+    if (st)
+        return st;
+    if (is_read) {
+        *out = tensor_share(engine_value(engine, value));
+    } else {
+        *out = engine->tape->values[value].form;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status step_fill(struct engine *engine, struct step *step,
+                                   struct error *err)
+{
+    const struct node *node = step->node;
+    struct tape_node *entry = &engine->tape->nodes[step->at];
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < node->n_inputs; i++) {
+        if (node->inputs[i] == GRAPH_NONE)
+            continue;
+        st = bring(engine, node->inputs[i], entry->reads.inputs >> i & 1,
+                   &step->inputs[i], err);
+        step->input_list[i] = &step->inputs[i];
+    }
+    for (size_t i = 0; !st && i < node->n_outputs; i++) {
+        struct tensor *gradient =
+            &engine->tape->values[node->outputs[i]].gradient;
+
+        st = bring(engine, node->outputs[i], entry->reads.outputs >> i & 1,
+                   &step->outputs[i], err);
+        if (!gradient->buffer)
+            continue;
+        step->dy[i] = *gradient;
+        *gradient = (struct tensor){0};
+        step->dy_list[i] = &step->dy[i];
+    }
+    step->pass = (struct op_backward){.inputs = step->input_list,
+                                      .outputs = step->outputs,
+                                      .saved = &entry->saved,
+                                      .dy = step->dy_list,
+                                      .dx = step->dx,
+                                      .wanted = entry->wanted};
+    return st;
+}
+
+static void step_release(struct step *step)
+{
+    for (size_t i = 0; i < step->node->n_inputs; i++) {
+        tensor_release(&step->inputs[i]);
+        tensor_release(&step->dx[i]);
+    }
+    for (size_t i = 0; i < step->node->n_outputs; i++) {
+        tensor_release(&step->outputs[i]);
+        tensor_release(&step->dy[i]);
+    }
+}
+
+/* The same data under the shape it had before. */
+static enum assay_status pass_view(struct engine *engine, struct step *step,
+                                   struct error *err)
+{
+    enum assay_status st;
+
+    if (shape_equal(&step->dy[0].shape, &step->inputs[0].shape)) {
+        step->dx[0] = tensor_share(&step->dy[0]);
+        return ASSAY_OK;
+    }
+    st = to_dense(engine, &step->dy[0], err);
+    if (!st)
+        step->dx[0] = tensor_reshape(&step->dy[0], &step->inputs[0].shape);
+    return st;
+}
+
+static enum assay_status make_dx(struct engine *engine, struct step *step,
+                                 struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < step->node->n_inputs; i++) {
+        if (!op_wants(&step->pass, i))
+            continue;
+        st = tensor_new(engine->pool, DTYPE_F32, &step->inputs[i].shape,
+                        &step->dx[i], err);
+        if (!st)
+            memset(tensor_f32(&step->dx[i]), 0, tensor_bytes(&step->dx[i]));
+    }
+    return st;
+}
+
+static enum assay_status run_portable(struct engine *engine, struct step *step,
+                                      struct error *err)
+{
+    enum assay_status st = make_dx(engine, step, err);
+
+    for (size_t i = 0; !st && i < step->node->n_inputs; i++)
+        st = to_dense(engine, &step->inputs[i], err);
+    for (size_t i = 0; !st && i < step->node->n_outputs; i++) {
+        st = to_dense(engine, &step->outputs[i], err);
+        if (!st)
+            st = to_dense(engine, &step->dy[i], err);
+    }
+    return st ? st
+              : step->node->op->backward(&engine->context, step->node,
+                                         &step->pass, err);
+}
+
+static enum assay_status run_kernel(struct engine *engine, struct step *step,
+                                    struct error *err)
+{
+    struct backend *backend = engine->backend;
+    const struct backend_class *class = backend->class;
+
+    if (step->node->op->is_view)
+        return pass_view(engine, step, err);
+    if (class->can_backward && class->can_backward(backend, step->node))
+        return class->backward(backend, &engine->context, step->node, step->at,
+                               &step->pass, err);
+    return run_portable(engine, step, err);
+}
+
+/* As often as the first two inputs ask for it, what the forward pass cost. */
+static void count_cost(const struct engine *engine, const struct step *step)
+{
+    const struct node *node = step->node;
+    const struct cost *forward = &engine->costs[step->at];
+    struct cost *cost = &engine->tape->nodes[step->at].cost;
+    uint64_t times = (step->pass.wanted & 1) + (step->pass.wanted >> 1 & 1);
+
+    *cost = (struct cost){0};
+    for (size_t i = 0; i < node->n_outputs; i++)
+        cost->read_bytes += step->dy_list[i] ? tensor_bytes(&step->dy[i]) : 0;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (step->inputs[i].buffer)
+            cost->read_bytes += tensor_bytes(&step->inputs[i]);
+        if (op_wants(&step->pass, i))
+            cost->write_bytes += tensor_bytes(&step->dx[i]);
+    }
+    cost->done_bytes = cost->read_bytes + cost->write_bytes;
+    if (node->op->backward_cost) {
+        node->op->backward_cost(node, &step->pass, cost);
+    } else {
+        cost->macs = times * forward->macs;
+        cost->flops = times * forward->flops;
+    }
+    cost->done_flops = 2 * cost->macs + cost->flops;
+}
+
+static enum assay_status hand_on(struct engine *engine, struct step *step,
+                                 struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < step->node->n_inputs; i++) {
+        if (!op_wants(&step->pass, i) || !step->dx[i].buffer)
+            continue;
+        st = take_gradient(engine, step->node->inputs[i], step->dx[i], err);
+        step->dx[i] = (struct tensor){0};
+    }
+    return st;
+}
+
+static enum assay_status run_step(struct engine *engine, size_t at,
+                                  struct error *err)
+{
+    struct step step = {.node = graph_node(engine->graph, at), .at = at};
+    char text[ENGINE_NODE_TEXT];
+    enum assay_status st = step_fill(engine, &step, err);
+
+    engine->context.dying = 0;
+    engine->context.saved = NULL;
+    engine->context.is_again = false;
+    pool_set_owner(engine->pool, OWNER_MODULE + 1 + step.node->scope);
+    if (!st)
+        st = run_kernel(engine, &step, err);
+    if (!st) {
+        count_cost(engine, &step);
+        engine_watch(engine, step.node, step.dx, step.node->n_inputs,
+                     ", in the backward pass");
+        st = hand_on(engine, &step, err);
+    }
+    step_release(&step);
+    if (st)
+        error_context(err, "%s",
+                      engine_node_text(engine, step.node, text, sizeof text));
+    return st;
+}
+
+/* ---- the pass
+ * ---------------------------------------------------------------- */
+
+static void let_go(struct engine *engine, uint32_t value)
+{
+    struct tape_value *entry = &engine->tape->values[value];
+
+    if (--entry->left == 0 && !engine->is_kept[value])
+        tensor_release(&engine->values[value]);
+}
+
+/* The node is behind: what was kept for it may go. */
+static void pass_by(struct engine *engine, size_t at)
+{
+    const struct node *node = graph_node(engine->graph, at);
+    struct tape_node *entry = &engine->tape->nodes[at];
+
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (entry->reads.inputs >> i & 1)
+            let_go(engine, node->inputs[i]);
+        if (entry->holds >> i & 1)
+            let_go(engine, node->inputs[i]);
+    }
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        if (entry->reads.outputs >> i & 1)
+            let_go(engine, node->outputs[i]);
+        tensor_release(&engine->tape->values[node->outputs[i]].gradient);
+    }
+    tensor_release(&entry->saved);
+}
+
+static bool has_gradient(const struct engine *engine, const struct node *node)
+{
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        if (engine->tape->values[node->outputs[i]].gradient.buffer)
+            return true;
+    }
+    return false;
+}
+
+static enum assay_status walk_back(struct engine *engine, struct error *err)
+{
+    struct scope_walk walk =
+        scope_walk_start(engine->graph, engine->detail, engine->is_group);
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = engine->tape->n_nodes; !st && i-- > 0;) {
+        const struct node *node = graph_node(engine->graph, i);
+
+        engine->tape->nodes[i].cost = (struct cost){0};
+        if (engine->tape->nodes[i].wanted && has_gradient(engine, node)) {
+            scope_walk_enter(&walk, node);
+            st = run_step(engine, i, err);
+            scope_walk_leave(&walk, node);
+        }
+        pass_by(engine, i);
+    }
+    scope_walk_finish(&walk);
+    return st;
+}
+
+enum assay_status engine_backward(struct engine *engine, struct error *err)
+{
+    enum assay_status st;
+    uint32_t owner;
+
+    if (!engine->tape || !engine->tape->has_run)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "a backward pass needs a forward pass of training "
+                         "before it");
+    engine->tape->has_run = false;
+    owner = pool_set_owner(engine->pool, OWNER_OTHER);
+    st = seed_losses(engine, err);
+    if (!st)
+        st = walk_back(engine, err);
+    pool_set_owner(engine->pool, owner);
+    if (!st && engine->backend->class->pass_over)
+        engine->backend->class->pass_over(engine->backend);
+    return st;
+}
+
+const struct tensor *engine_gradient(const struct engine *engine,
+                                     uint32_t value)
+{
+    const struct tape *tape = engine->tape;
+
+    return tape && value < tape->n_values && tape->values[value].gradient.buffer
+               ? &tape->values[value].gradient
+               : NULL;
+}
+
+void engine_parameters_changed(struct engine *engine)
+{
+    if (engine->backend->class->parameters_changed)
+        engine->backend->class->parameters_changed(engine->backend);
+}
+
+const struct cost *engine_backward_cost(const struct engine *engine,
+                                        size_t node)
+{
+    return &engine->tape->nodes[node].cost;
+}
+
+size_t engine_kept_bytes(const struct engine *engine, size_t node)
+{
+    return engine->tape->nodes[node].kept_bytes;
+}

@@ -1,0 +1,474 @@
+/* tests/engine/backward_test.c - what engine/engine.h promises of training. */
+#include "base/mem.h"
+#include "small_graph.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct error err;
+
+/* ---- ops whose derivative everybody knows ------------------------------- */
+
+static int n_squares, n_doubles, n_again; /* kernels that ran */
+
+static enum assay_status infer_same(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *error)
+{
+    (void)node, (void)error;
+    outputs[0].dtype = DTYPE_F32;
+    outputs[0].shape = inputs[0]->shape;
+    return ASSAY_OK;
+}
+
+static enum assay_status square(const struct op_context *context,
+                                const struct node *node,
+                                const struct tensor *const *inputs,
+                                struct tensor *outputs, struct error *error)
+{
+    (void)node, (void)error;
+    n_squares++;
+    n_again += context->is_again;
+    for (size_t i = 0; i < tensor_elements(&outputs[0]); i++) {
+        float x = tensor_f32(inputs[0])[i];
+
+        tensor_f32(&outputs[0])[i] = x * x;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status square_back(const struct op_context *context,
+                                     const struct node *node,
+                                     const struct op_backward *pass,
+                                     struct error *error)
+{
+    (void)context, (void)node, (void)error;
+    for (size_t i = 0; i < tensor_elements(&pass->dx[0]); i++)
+        tensor_f32(&pass->dx[0])[i] =
+            2 * tensor_f32(pass->inputs[0])[i] * tensor_f32(pass->dy[0])[i];
+    return ASSAY_OK;
+}
+
+static struct op_reads read_input(const struct node *node, uint64_t wanted)
+{
+    (void)node, (void)wanted;
+    return (struct op_reads){.inputs = 1};
+}
+
+static const struct op_class square_op = {.name = "Square",
+                                          .min_inputs = 1,
+                                          .max_inputs = 1,
+                                          .min_outputs = 1,
+                                          .max_outputs = 1,
+                                          .infer = infer_same,
+                                          .forward = square,
+                                          .backward = square_back,
+                                          .backward_reads = read_input};
+
+static enum assay_status twice(const struct op_context *context,
+                               const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *error)
+{
+    (void)node, (void)error;
+    n_doubles++;
+    n_again += context->is_again;
+    for (size_t i = 0; i < tensor_elements(&outputs[0]); i++)
+        tensor_f32(&outputs[0])[i] = 2 * tensor_f32(inputs[0])[i];
+    return ASSAY_OK;
+}
+
+static enum assay_status twice_back(const struct op_context *context,
+                                    const struct node *node,
+                                    const struct op_backward *pass,
+                                    struct error *error)
+{
+    (void)context, (void)node, (void)error;
+    CHECK(!pass->inputs[0]->buffer); /* it did not ask for it */
+    CHECK_INT(pass->inputs[0]->shape.dims[0], 3);
+    for (size_t i = 0; i < tensor_elements(&pass->dx[0]); i++)
+        tensor_f32(&pass->dx[0])[i] = 2 * tensor_f32(pass->dy[0])[i];
+    return ASSAY_OK;
+}
+
+static const struct op_class twice_op = {.name = "Twice",
+                                         .min_inputs = 1,
+                                         .max_inputs = 1,
+                                         .min_outputs = 1,
+                                         .max_outputs = 1,
+                                         .infer = infer_same,
+                                         .forward = twice,
+                                         .backward = twice_back,
+                                         .is_cheap = true};
+
+static enum assay_status infer_scalar(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs,
+                                      struct error *error)
+{
+    (void)node, (void)error, (void)inputs;
+    outputs[0].dtype = DTYPE_F32;
+    outputs[0].shape = (struct shape){.rank = 0};
+    return ASSAY_OK;
+}
+
+static enum assay_status total(const struct op_context *context,
+                               const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *error)
+{
+    (void)context, (void)node, (void)error;
+    *tensor_f32(&outputs[0]) = 0;
+    for (size_t i = 0; i < tensor_elements(inputs[0]); i++)
+        *tensor_f32(&outputs[0]) += tensor_f32(inputs[0])[i];
+    return ASSAY_OK;
+}
+
+static enum assay_status total_back(const struct op_context *context,
+                                    const struct node *node,
+                                    const struct op_backward *pass,
+                                    struct error *error)
+{
+    (void)context, (void)node, (void)error;
+    for (size_t i = 0; i < tensor_elements(&pass->dx[0]); i++)
+        tensor_f32(&pass->dx[0])[i] = *tensor_f32(pass->dy[0]);
+    return ASSAY_OK;
+}
+
+static const struct op_class total_op = {.name = "Total",
+                                         .min_inputs = 1,
+                                         .max_inputs = 1,
+                                         .min_outputs = 1,
+                                         .max_outputs = 1,
+                                         .infer = infer_scalar,
+                                         .forward = total,
+                                         .backward = total_back};
+
+/* ---- graphs ---------------------------------------------------------------
+ */
+
+/* A parameter of 1, 2, 3. */
+static uint32_t small_parameter(struct small *small, const char *name)
+{
+    struct shape shape = {.rank = 1, .dims = {3}};
+    struct tensor data = small_ones(small, shape);
+    uint32_t value;
+
+    for (int i = 0; i < 3; i++)
+        tensor_f32(&data)[i] = (float)(i + 1);
+    CHECK_INT(graph_parameter(small->graph, GRAPH_NONE, name, VALUE_PARAMETER,
+                              DTYPE_F32, &shape, &value, NULL),
+              ASSAY_OK);
+    CHECK_INT(graph_set_data(small->graph, value, data, NULL), ASSAY_OK);
+    return value;
+}
+
+static struct engine *training_engine(struct small *small,
+                                      const char *const *recompute)
+{
+    struct engine_options options = {
+        .backend_options = {.n_threads = 1, .is_training = true},
+        .detail = ENGINE_MODULES,
+        .recompute = recompute};
+    struct engine *engine;
+
+    memset(&err, 0, sizeof err);
+    n_squares = n_doubles = n_again = 0;
+    CHECK_STATUS(engine_new(small->graph, small->pool, &options, &engine, &err),
+                 ASSAY_OK, &err);
+    return engine;
+}
+
+/* One step; the loss. */
+static float step(struct engine *engine, const struct tensor *inputs)
+{
+    struct tensor loss;
+    float value;
+
+    CHECK_STATUS(engine_run(engine, inputs, &loss, &err), ASSAY_OK, &err);
+    value = *tensor_f32(&loss);
+    tensor_release(&loss);
+    CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
+    return value;
+}
+
+static void check_gradient(const struct engine *engine, uint32_t value,
+                           float first, float second, float third)
+{
+    const struct tensor *gradient = engine_gradient(engine, value);
+
+    CHECK(gradient);
+    CHECK_NEAR(tensor_f32(gradient)[0], first, 1e-4);
+    CHECK_NEAR(tensor_f32(gradient)[1], second, 1e-4);
+    CHECK_NEAR(tensor_f32(gradient)[2], third, 1e-4);
+}
+
+TEST(a_gradient_reaches_the_parameter_through_every_node)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t y = small_op(&small, &square_op, GRAPH_NONE, "a", w);
+    struct engine *engine;
+
+    y = small_op(&small, &twice_op, GRAPH_NONE, "b", y);
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "c", y));
+    engine = training_engine(&small, NULL);
+    CHECK_NEAR(step(engine, NULL), 28, 1e-4); /* 2 (1 + 4 + 9) */
+    check_gradient(engine, w, 4, 8, 12);
+    /* A second step begins anew. */
+    CHECK_NEAR(step(engine, NULL), 28, 1e-4);
+    check_gradient(engine, w, 4, 8, 12);
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(gradients_of_all_readers_and_of_all_losses_add_up)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t a = small_op(&small, &twice_op, GRAPH_NONE, "a", w);
+    uint32_t b = small_op(&small, &square_op, GRAPH_NONE, "b", a);
+    uint32_t c = small_op(&small, &twice_op, GRAPH_NONE, "c", a);
+    uint32_t one = small_op(&small, &total_op, GRAPH_NONE, "one", b);
+    uint32_t two = small_op(&small, &total_op, GRAPH_NONE, "two", c);
+    struct engine *engine;
+    struct tensor losses[2];
+
+    CHECK_INT(graph_output(small.graph, "one", one, NULL), ASSAY_OK);
+    CHECK_INT(graph_output(small.graph, "two", two, NULL), ASSAY_OK);
+    engine = training_engine(&small, NULL);
+    CHECK_STATUS(engine_run(engine, NULL, losses, &err), ASSAY_OK, &err);
+    CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
+    check_gradient(engine, w, 12, 20, 28); /* 8 w + 4 */
+    tensor_release(&losses[0]);
+    tensor_release(&losses[1]);
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(a_frozen_parameter_gets_no_gradient)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t v = small_parameter(&small, "v");
+    uint32_t sum[2] = {small_op(&small, &twice_op, GRAPH_NONE, "a", w),
+                       small_op(&small, &twice_op, GRAPH_NONE, "b", v)};
+    uint32_t one = small_op(&small, &total_op, GRAPH_NONE, "c", sum[0]);
+    struct engine *engine;
+
+    CHECK_INT(graph_output(small.graph, "one", one, NULL), ASSAY_OK);
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "d", sum[1]));
+    graph_freeze(small.graph, v);
+    engine = training_engine(&small, NULL);
+    {
+        struct tensor losses[2];
+
+        CHECK_STATUS(engine_run(engine, NULL, losses, &err), ASSAY_OK, &err);
+        CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
+        tensor_release(&losses[0]);
+        tensor_release(&losses[1]);
+    }
+    check_gradient(engine, w, 2, 2, 2);
+    CHECK(!engine_gradient(engine, v));
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(only_what_a_backward_kernel_reads_is_kept)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t a = small_op(&small, &square_op, GRAPH_NONE, "a", w);
+    uint32_t b = small_op(&small, &square_op, GRAPH_NONE, "b", a);
+    struct engine *engine;
+
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "c", b));
+    engine = training_engine(&small, NULL);
+    step(engine, NULL);
+    CHECK_INT(engine_kept_bytes(engine, 0), 12); /* the second one reads it */
+    CHECK_INT(engine_kept_bytes(engine, 1), 0);  /* nobody reads it */
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(what_is_cheap_to_make_is_dropped_and_made_again)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t a = small_op(&small, &square_op, GRAPH_NONE, "a", w);
+    uint32_t kept = small_op(&small, &square_op, GRAPH_NONE, "b", a);
+    uint32_t b = small_op(&small, &twice_op, GRAPH_NONE, "c", a);
+    uint32_t c = small_op(&small, &square_op, GRAPH_NONE, "d", b);
+    uint32_t two[2] = {kept, c};
+    struct engine *engine;
+    struct tensor losses[2];
+
+    for (int i = 0; i < 2; i++) {
+        uint32_t loss =
+            small_op(&small, &total_op, GRAPH_NONE, i ? "g" : "f", two[i]);
+
+        CHECK_INT(graph_output(small.graph, i ? "g" : "f", loss, NULL),
+                  ASSAY_OK);
+    }
+    engine = training_engine(&small, NULL);
+    CHECK_STATUS(engine_run(engine, NULL, losses, &err), ASSAY_OK, &err);
+    CHECK_INT(engine_kept_bytes(engine, 0), 12);
+    CHECK_INT(engine_kept_bytes(engine, 2), 0);
+    CHECK_INT(n_doubles, 1);
+    CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
+    CHECK_INT(n_doubles, 2);
+    CHECK_INT(n_again, 1);
+    /* (w^2)^2 + (2 w^2)^2 = 5 w^4, so 20 w^3 */
+    check_gradient(engine, w, 20, 160, 540);
+    tensor_release(&losses[0]);
+    tensor_release(&losses[1]);
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(a_module_named_for_it_is_computed_again_with_the_same_gradient)
+{
+    struct small small = small_new();
+    uint32_t module = small_module(&small, GRAPH_NONE, "block", "Block");
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t a = small_op(&small, &square_op, GRAPH_NONE, "in", w);
+    uint32_t b = small_op(&small, &square_op, module, "one", a);
+    uint32_t c = small_op(&small, &square_op, module, "two", b);
+    uint32_t d = small_op(&small, &square_op, module, "three", c);
+    const char *recompute[] = {"block", NULL};
+    struct engine *engine;
+
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", d));
+    engine = training_engine(&small, recompute);
+    step(engine, NULL);
+    CHECK_INT(engine_kept_bytes(engine, 0), 12); /* goes into the module */
+    CHECK_INT(engine_kept_bytes(engine, 1), 0);
+    CHECK_INT(engine_kept_bytes(engine, 2), 0);
+    CHECK_INT(n_again, 2); /* each but the last, whose output nobody reads */
+    check_gradient(engine, w, 16, 16 * 32768.f, 16 * 14348907.f);
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(a_module_that_is_not_there_cannot_be_recomputed)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    const char *recompute[] = {"blok", NULL};
+    struct engine_options options = {
+        .backend_options = {.n_threads = 1, .is_training = true},
+        .recompute = recompute};
+    struct engine *engine;
+
+    memset(&err, 0, sizeof err);
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", w));
+    CHECK_INT(engine_new(small.graph, small.pool, &options, &engine, &err),
+              ASSAY_BAD_USAGE);
+    CHECK(strstr(err.text, "'blok'"));
+    small_free(&small);
+}
+
+TEST(a_view_hands_the_gradient_back_in_the_shape_of_its_input)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t y = small_op(&small, &op_flatten, GRAPH_NONE, "flat", w);
+    struct engine *engine;
+
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", y));
+    engine = training_engine(&small, NULL);
+    step(engine, NULL);
+    check_gradient(engine, w, 1, 1, 1);
+    CHECK_INT(engine_gradient(engine, w)->shape.rank, 1);
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(a_backward_pass_wants_a_forward_pass_before_it)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    struct engine *engine;
+
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", w));
+    engine = training_engine(&small, NULL);
+    CHECK_INT(engine_backward(engine, &err), ASSAY_BAD_USAGE);
+    CHECK(strstr(err.text, "forward"));
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(a_model_without_a_loss_is_told_so)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    struct engine *engine;
+    struct tensor y;
+
+    small_output(&small, small_op(&small, &square_op, GRAPH_NONE, "a", w));
+    engine = training_engine(&small, NULL);
+    CHECK_STATUS(engine_run(engine, NULL, &y, &err), ASSAY_OK, &err);
+    CHECK_INT(engine_backward(engine, &err), ASSAY_BAD_USAGE);
+    CHECK(strstr(err.text, "loss"));
+    tensor_release(&y);
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(the_first_node_that_made_no_number_is_named)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t a = small_op(&small, &twice_op, GRAPH_NONE, "a", w);
+    uint32_t b = small_op(&small, &square_op, GRAPH_NONE, "big", a);
+    struct engine *engine;
+    char text[128];
+
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", b));
+    engine = training_engine(&small, NULL);
+    CHECK_STATUS(engine_find_not_finite(engine, NULL, text, sizeof text, &err),
+                 ASSAY_OK, &err);
+    CHECK_STR(text, "");
+    tensor_f32(&graph_value(small.graph, w)->data)[1] = 1e30f;
+    CHECK_STATUS(engine_find_not_finite(engine, NULL, text, sizeof text, &err),
+                 ASSAY_OK, &err);
+    CHECK_STR(text, "small.big (Square)");
+    engine_free(engine);
+    small_free(&small);
+}
+
+TEST(training_survives_missing_memory_at_every_place)
+{
+    struct small small = small_new();
+    uint32_t module = small_module(&small, GRAPH_NONE, "block", "Block");
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t a = small_op(&small, &square_op, module, "a", w);
+    uint32_t b = small_op(&small, &square_op, module, "b", a);
+    const char *recompute[] = {"block", NULL};
+    struct engine_options options = {
+        .backend_options = {.n_threads = 1, .is_training = true},
+        .recompute = recompute};
+    bool has_worked = false;
+
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", b));
+    for (size_t n = 1; !has_worked && n < 1000; n++) {
+        struct engine *engine = NULL;
+        struct tensor loss = {0};
+        enum assay_status st;
+
+        mem_fail_at((long)n);
+        st = engine_new(small.graph, small.pool, &options, &engine, NULL);
+        if (!st)
+            st = engine_run(engine, NULL, &loss, NULL);
+        if (!st)
+            st = engine_backward(engine, NULL);
+        mem_fail_at(0);
+        CHECK(st == ASSAY_OK || st == ASSAY_NOMEM);
+        has_worked = !st;
+        tensor_release(&loss);
+        engine_free(engine);
+        pool_trim(small.pool);
+    }
+    CHECK(has_worked);
+    small_free(&small);
+}
