@@ -2,8 +2,8 @@
 #include "cli/command.h"
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/units.h"
-#include "cli/nearest.h"
 #include "cli/result.h"
 #include "cli/weights_show.h"
 #include "formats/download.h"

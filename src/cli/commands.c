@@ -1,7 +1,7 @@
 /* cli/commands.c - the table of commands, see command.h. */
 #include "cli/command.h"
 
-#include "cli/nearest.h"
+#include "base/nearest.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,10 +2,10 @@
 #include "cli/metrics_subject.h"
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/vec.h"
 #include "cli/interrupt.h"
 #include "cli/messages.h"
-#include "cli/nearest.h"
 #include "cli/run_settings.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* cli/options.c - see options.h. */
 #include "cli/options.h"
 
+#include "base/nearest.h"
 #include "base/units.h"
-#include "cli/nearest.h"
 #include "cli/values.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "cli/run_settings.h"
 
 #include "base/cache.h"
+#include "base/nearest.h"
 #include "cli/look.h"
-#include "cli/nearest.h"
 #include "cli/recipe_text.h"
 #include "formats/published.h"
 

@@ -1,6 +1,6 @@
-/* What cli/options.h, cli/values.h and cli/nearest.h promise. */
+/* What cli/options.h, cli/values.h and base/nearest.h promise. */
 #include "base/mem.h"
-#include "cli/nearest.h"
+#include "base/nearest.h"
 #include "cli/options.h"
 #include "cli/values.h"
 #include "test.h"

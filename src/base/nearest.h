@@ -1,8 +1,8 @@
-/* cli/nearest.h - the word that was probably meant.
+/* base/nearest.h - the word that was probably meant.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef CLI_NEAREST_H
-#define CLI_NEAREST_H
+#ifndef BASE_NEAREST_H
+#define BASE_NEAREST_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-/* cli/nearest.c - see nearest.h. */
-#include "cli/nearest.h"
+/* base/nearest.c - see nearest.h. */
+#include "base/nearest.h"
 
 #include <stdint.h>
 #include <string.h>
