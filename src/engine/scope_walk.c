@@ -85,10 +85,10 @@ static bool has_span(const struct scope_walk *walk, const struct node *node)
     return false;
 }
 
-void scope_walk_enter(struct scope_walk *walk, const struct node *node)
+void scope_walk_move(struct scope_walk *walk, uint32_t scope)
 {
     uint32_t chain[SCOPE_WALK_MAX];
-    size_t n = scope_chain(walk->graph, node->scope, chain), common = 0;
+    size_t n = scope_chain(walk->graph, scope, chain), common = 0;
 
     while (common < n && common < walk->n_open &&
            walk->open[common] == chain[common])
@@ -97,6 +97,11 @@ void scope_walk_enter(struct scope_walk *walk, const struct node *node)
         close_scope(walk);
     while (walk->n_open < n)
         open_scope(walk, chain[walk->n_open]);
+}
+
+void scope_walk_enter(struct scope_walk *walk, const struct node *node)
+{
+    scope_walk_move(walk, node->scope);
     if (has_span(walk, node))
         assay_begin_class(scope_walk_op_name(node), node->op->name);
 }

@@ -32,7 +32,10 @@ struct scope_walk scope_walk_start(const struct graph *graph,
 /* What the span of a node is called: its name, or that of its op. */
 const char *scope_walk_op_name(const struct node *node);
 
-/* Closes what the node is not inside of and opens what it is. */
+/* Closes what is not around a module (GRAPH_NONE: the model) and opens what
+ * is. */
+void scope_walk_move(struct scope_walk *walk, uint32_t scope);
+/* The same around a node, with its own span where it has one. */
 void scope_walk_enter(struct scope_walk *walk, const struct node *node);
 /* Closes the node's own span, where it has one. */
 void scope_walk_leave(struct scope_walk *walk, const struct node *node);
