@@ -128,45 +128,46 @@ static bool is_made(const struct graph *graph, uint32_t value)
            graph_value(graph, value)->producer != GRAPH_NONE;
 }
 
-/* The only computed input of a node, or GRAPH_NONE. */
-static uint32_t only_source(const struct graph *graph, const struct node *node)
+static bool is_kept(const struct tape *tape, uint32_t value)
 {
-    uint32_t source = GRAPH_NONE;
-
-    for (size_t i = 0; i < node->n_inputs; i++) {
-        if (!is_made(graph, node->inputs[i]))
-            continue;
-        if (source != GRAPH_NONE)
-            return GRAPH_NONE;
-        source = node->inputs[i];
-    }
-    return source;
+    return tape->values[value].uses && !tape->values[value].is_dropped;
 }
 
-/* Whether a value follows, by cheap nodes alone, from one that is kept. */
-static bool is_cheap_to_make(const struct tape *tape, const struct graph *graph,
-                             uint32_t value)
-{
-    for (bool is_first = true;; is_first = false) {
-        const struct node *node;
+/* How many cheap nodes may stand between a dropped value and what it is made
+ * from: activation, addition, normalisation, and one to spare. */
+enum { CHEAP_DEPTH = 4 };
 
-        if (!is_first && tape->values[value].uses &&
-            !tape->values[value].is_dropped)
-            return true;
-        node = graph_node(graph, graph_value(graph, value)->producer);
-        if (!node->op->is_cheap)
-            return false;
-        value = only_source(graph, node);
-        if (value == GRAPH_NONE)
+/* Whether a value follows, by cheap nodes alone, from others that are kept.
+ * One that is dropped itself does not count, so that what is made again stays
+ * short: of a row of residual blocks every other output is kept. */
+static bool is_cheap_to_make(const struct tape *tape, const struct graph *graph,
+                             uint32_t value, int depth)
+{
+    const struct node *node =
+        graph_node(graph, graph_value(graph, value)->producer);
+    bool has_source = false;
+
+    if (!node->op->is_cheap || depth == 0)
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        uint32_t source = node->inputs[i];
+
+        if (!is_made(graph, source))
+            continue;
+        has_source = true;
+        if (!is_kept(tape, source) &&
+            (tape->values[source].is_dropped ||
+             !is_cheap_to_make(tape, graph, source, depth - 1)))
             return false;
     }
+    return has_source;
 }
 
 static void drop_cheap(struct tape *tape, const struct graph *graph)
 {
     for (uint32_t i = 0; i < tape->n_values; i++) {
         if (tape->values[i].uses && is_made(graph, i) &&
-            is_cheap_to_make(tape, graph, i))
+            is_cheap_to_make(tape, graph, i, CHEAP_DEPTH))
             tape->values[i].is_dropped = true;
     }
 }
@@ -227,33 +228,40 @@ static enum assay_status drop_module(struct tape *tape,
     return ASSAY_OK;
 }
 
+/* Whether an input of a node that runs again is made again too: it is dropped
+ * already, or nobody keeps it and it is cheap. */
+static bool is_remade(struct tape *tape, const struct graph *graph,
+                      uint32_t value)
+{
+    struct tape_value *entry = &tape->values[value];
+
+    if (!entry->is_dropped && !entry->uses && is_made(graph, value))
+        entry->is_dropped = is_cheap_to_make(tape, graph, value, CHEAP_DEPTH);
+    return entry->is_dropped;
+}
+
+static bool runs_again(const struct tape *tape, const struct node *node)
+{
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        if (tape->values[node->outputs[i]].is_dropped)
+            return true;
+    }
+    return false;
+}
+
 /* Every node that may run again keeps what it would need. */
 static void hold_sources(struct tape *tape, const struct graph *graph)
 {
     for (size_t i = tape->n_nodes; i-- > 0;) {
         const struct node *node = graph_node(graph, i);
-        bool runs_again = false;
+        uint64_t *holds = &tape->nodes[i].holds;
 
-        for (size_t k = 0; k < node->n_outputs; k++)
-            runs_again |= tape->values[node->outputs[k]].is_dropped;
-        if (!runs_again)
-            continue;
-        for (size_t k = 0; k < node->n_inputs; k++) {
-            if (node->inputs[k] == GRAPH_NONE)
-                continue;
-            if (tape->values[node->inputs[k]].is_dropped)
-                continue;
-            /* A value that nobody keeps and that a cheap node made is made
-             * again on the way. */
-            if (is_made(graph, node->inputs[k]) &&
-                !tape->values[node->inputs[k]].uses &&
-                is_cheap_to_make(tape, graph, node->inputs[k])) {
-                tape->values[node->inputs[k]].is_dropped = true;
-                continue;
-            }
-            tape->nodes[i].holds |= UINT64_C(1) << k;
+        for (size_t k = 0; runs_again(tape, node) && k < node->n_inputs; k++) {
+            if (node->inputs[k] != GRAPH_NONE &&
+                !is_remade(tape, graph, node->inputs[k]))
+                *holds |= UINT64_C(1) << k;
         }
-        visit_inputs(tape, node, tape->nodes[i].holds, add_use);
+        visit_inputs(tape, node, *holds, add_use);
     }
 }
 

@@ -101,6 +101,40 @@ static const struct op_class twice_op = {.name = "Twice",
                                          .backward = twice_back,
                                          .is_cheap = true};
 
+static enum assay_status plus(const struct op_context *context,
+                              const struct node *node,
+                              const struct tensor *const *inputs,
+                              struct tensor *outputs, struct error *error)
+{
+    (void)context, (void)node, (void)error;
+    for (size_t i = 0; i < tensor_elements(&outputs[0]); i++)
+        tensor_f32(&outputs[0])[i] =
+            tensor_f32(inputs[0])[i] + tensor_f32(inputs[1])[i];
+    return ASSAY_OK;
+}
+
+static enum assay_status plus_back(const struct op_context *context,
+                                   const struct node *node,
+                                   const struct op_backward *pass,
+                                   struct error *error)
+{
+    (void)context, (void)node, (void)error;
+    for (size_t k = 0; k < 2; k++)
+        memcpy(tensor_f32(&pass->dx[k]), tensor_f32(pass->dy[0]),
+               tensor_bytes(&pass->dx[k]));
+    return ASSAY_OK;
+}
+
+static const struct op_class plus_op = {.name = "Plus",
+                                        .min_inputs = 2,
+                                        .max_inputs = 2,
+                                        .min_outputs = 1,
+                                        .max_outputs = 1,
+                                        .infer = infer_same,
+                                        .forward = plus,
+                                        .backward = plus_back,
+                                        .is_cheap = true};
+
 static enum assay_status infer_scalar(const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs,
@@ -322,6 +356,51 @@ TEST(what_is_cheap_to_make_is_dropped_and_made_again)
     check_gradient(engine, w, 20, 160, 540);
     tensor_release(&losses[0]);
     tensor_release(&losses[1]);
+    engine_free(engine);
+    small_free(&small);
+}
+
+static void add_loss(struct small *small, const char *name, uint32_t x)
+{
+    uint32_t y = small_op(small, &square_op, GRAPH_NONE, NULL, x);
+    uint32_t loss = small_op(small, &total_op, GRAPH_NONE, name, y);
+
+    CHECK_INT(graph_output(small->graph, name, loss, NULL), ASSAY_OK);
+}
+
+/* y1 = x1 + y0 and y2 = x2 + y1, where all x are kept for others: y1 follows
+ * from what is kept, y2 would follow from something that is dropped. */
+TEST(of_a_row_of_cheap_sums_every_other_one_is_kept)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t y = small_op(&small, &square_op, GRAPH_NONE, "y0", w);
+    uint32_t sums[2];
+    struct engine *engine;
+    struct tensor losses[3];
+
+    for (int i = 0; i < 2; i++) {
+        uint32_t pair[2] = {small_op(&small, &square_op, GRAPH_NONE, NULL, y),
+                            y};
+
+        add_loss(&small, i ? "b" : "a", pair[0]);
+        y = sums[i] = small_node(&small, &plus_op, GRAPH_NONE, NULL, pair, 2);
+    }
+    add_loss(&small, "c", y);
+    engine = training_engine(&small, NULL);
+    CHECK_STATUS(engine_run(engine, NULL, losses, &err), ASSAY_OK, &err);
+    CHECK_INT(
+        engine_kept_bytes(engine, graph_value(small.graph, sums[0])->producer),
+        0);
+    CHECK_INT(
+        engine_kept_bytes(engine, graph_value(small.graph, sums[1])->producer),
+        12);
+    CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
+    /* w^8 + y1^4 + (y1^2 + y1)^2 with y1 = w^4 + w^2 */
+    CHECK_NEAR(tensor_f32(engine_gradient(engine, w))[0], 560, 1e-3);
+    CHECK_NEAR(tensor_f32(engine_gradient(engine, w))[1], 2392864, 1);
+    for (int i = 0; i < 3; i++)
+        tensor_release(&losses[i]);
     engine_free(engine);
     small_free(&small);
 }
