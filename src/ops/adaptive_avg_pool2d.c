@@ -1,6 +1,7 @@
 /* ops/adaptive_avg_pool2d.c - see adaptive_avg_pool2d.h. */
 #include "ops/adaptive_avg_pool2d.h"
 
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -79,6 +80,44 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* Every value of a window gets its share of dy. */
+static void spread_share(float *plane, int64_t width, int64_t top,
+                         int64_t bottom, int64_t left, int64_t right, float dy)
+{
+    float share = dy / (float)((bottom - top) * (right - left));
+
+    for (int64_t i = top; i < bottom; i++) {
+        for (int64_t j = left; j < right; j++)
+            plane[i * width + j] += share;
+    }
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const int64_t *x = pass->inputs[0]->shape.dims;
+    const int64_t *y = pass->dy[0]->shape.dims;
+    int parts = gradient_parts(context, tensor_elements(&pass->dx[0]));
+
+    (void)node, (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t c = 0; c < x[0] * x[1]; c++) {
+        const float *dy = tensor_f32(pass->dy[0]) + c * y[2] * y[3];
+        float *dx = tensor_f32(&pass->dx[0]) + c * x[2] * x[3];
+
+        for (int64_t k = 0; k < y[2] * y[3]; k++) {
+            int64_t i = k / y[3], j = k % y[3];
+
+            spread_share(dx, x[3], first_of(i, x[2], y[2]),
+                         end_of(i, x[2], y[2]), first_of(j, x[3], y[3]),
+                         end_of(j, x[3], y[3]), dy[k]);
+        }
+    }
+    return ASSAY_OK;
+}
+
 static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
                        const struct tensor *outputs, struct cost *cost)
@@ -97,5 +136,6 @@ const struct op_class op_adaptive_avg_pool2d = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = backward,
     .is_f32 = true,
 };

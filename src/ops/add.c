@@ -1,4 +1,5 @@
 /* ops/add.c - a + b of one shape. */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -32,6 +33,19 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    (void)node, (void)err;
+    for (size_t i = 0; i < 2; i++) {
+        if (op_wants(pass, i))
+            gradient_scale(context, 1, pass->dy[0], &pass->dx[i]);
+    }
+    return ASSAY_OK;
+}
+
 const struct op_class op_add = {
     .name = "Add",
     .min_inputs = 2,
@@ -41,5 +55,7 @@ const struct op_class op_add = {
     .infer = infer,
     .forward = forward,
     .cost = rule_cost_elementwise,
+    .backward = backward,
+    .is_cheap = true,
     .is_f32 = true,
 };

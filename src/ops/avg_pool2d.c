@@ -1,6 +1,7 @@
 /* ops/avg_pool2d.c - see avg_pool2d.h. */
 #include "ops/avg_pool2d.h"
 
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -97,6 +98,44 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* Every value of a window gets its share of dy. */
+static void spread_share(float *plane, int64_t width, const struct reach *rows,
+                         const struct reach *cols, float dy)
+{
+    float share = dy / (float)(rows->counted * cols->counted);
+
+    for (int64_t i = rows->first; i < rows->end; i++) {
+        for (int64_t j = cols->first; j < cols->end; j++)
+            plane[i * width + j] += share;
+    }
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
+    const int64_t *x = pass->inputs[0]->shape.dims;
+    const int64_t *y = pass->dy[0]->shape.dims;
+    int parts = gradient_parts(context, tensor_elements(&pass->dx[0]));
+
+    (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t c = 0; c < x[0] * x[1]; c++) {
+        const float *dy = tensor_f32(pass->dy[0]) + c * y[2] * y[3];
+        float *dx = tensor_f32(&pass->dx[0]) + c * x[2] * x[3];
+
+        for (int64_t i = 0; i < y[2] * y[3]; i++) {
+            struct reach rows = reach_of(attrs, 0, x[2], i / y[3]);
+            struct reach cols = reach_of(attrs, 1, x[3], i % y[3]);
+
+            spread_share(dx, x[3], &rows, &cols, dy[i]);
+        }
+    }
+    return ASSAY_OK;
+}
+
 static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
                        const struct tensor *outputs, struct cost *cost)
@@ -118,5 +157,6 @@ const struct op_class op_avg_pool2d = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = backward,
     .is_f32 = true,
 };

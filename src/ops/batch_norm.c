@@ -1,6 +1,8 @@
 /* ops/batch_norm.c - see batch_norm.h. */
 #include "ops/batch_norm.h"
 
+#include "ops/gradient.h"
+#include "ops/int_list.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -79,6 +81,117 @@ static void count_cost(const struct node *node,
     cost->flops += 2 * tensor_elements(&outputs[0]);
 }
 
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    static const uint64_t reads[BATCH_NORM_INPUTS] = {
+        [BATCH_NORM_X] = 1 << BATCH_NORM_WEIGHT | 1 << BATCH_NORM_VARIANCE,
+        [BATCH_NORM_WEIGHT] =
+            1 << BATCH_NORM_X | 1 << BATCH_NORM_MEAN | 1 << BATCH_NORM_VARIANCE,
+        [BATCH_NORM_MEAN] = 1 << BATCH_NORM_WEIGHT | 1 << BATCH_NORM_VARIANCE,
+        [BATCH_NORM_VARIANCE] = 1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT |
+                                1 << BATCH_NORM_MEAN | 1 << BATCH_NORM_VARIANCE,
+    };
+    struct op_reads all = {0};
+
+    (void)node;
+    for (size_t i = 0; i < BATCH_NORM_INPUTS; i++) {
+        if (wanted >> i & 1)
+            all.inputs |= reads[i];
+    }
+    return all;
+}
+
+static double deviation(const struct node *node, const struct op_backward *pass,
+                        int64_t channel)
+{
+    const struct tensor *variance = pass->inputs[BATCH_NORM_VARIANCE];
+
+    return sqrt((double)tensor_f32(variance)[channel] +
+                (double)batch_norm_attrs(node)->eps);
+}
+
+/* Sums of dy and of dy * (x - mean), the latter where x has data. */
+static void sum_channel(const struct op_backward *pass, int64_t channel,
+                        double *sum, double *product)
+{
+    const struct tensor *x = pass->inputs[BATCH_NORM_X];
+    const struct tensor *mean = pass->inputs[BATCH_NORM_MEAN];
+    int64_t channels = x->shape.dims[1];
+    int64_t plane = shape_span(&x->shape, 2, x->shape.rank);
+
+    *sum = *product = 0;
+    for (int64_t n = 0; n < x->shape.dims[0]; n++) {
+        int64_t at = (n * channels + channel) * plane;
+        const float *dy = tensor_f32(pass->dy[0]) + at;
+
+        for (int64_t i = 0; i < plane; i++)
+            *sum += (double)dy[i];
+        for (int64_t i = 0; x->buffer && i < plane; i++)
+            *product += (double)dy[i] * ((double)tensor_f32(x)[at + i] -
+                                         (double)tensor_f32(mean)[channel]);
+    }
+}
+
+/* The gradients of the four lists, of one channel. */
+static void pass_lists(const struct node *node, const struct op_backward *pass,
+                       int64_t c)
+{
+    double sum, product, d = 1, w = 1;
+
+    sum_channel(pass, c, &sum, &product);
+    if (pass->wanted & ~(uint64_t)(1 << BATCH_NORM_BIAS))
+        d = deviation(node, pass, c);
+    if (op_wants(pass, BATCH_NORM_MEAN) || op_wants(pass, BATCH_NORM_VARIANCE))
+        w = (double)tensor_f32(pass->inputs[BATCH_NORM_WEIGHT])[c];
+    if (op_wants(pass, BATCH_NORM_WEIGHT))
+        tensor_f32(&pass->dx[BATCH_NORM_WEIGHT])[c] = (float)(product / d);
+    if (op_wants(pass, BATCH_NORM_BIAS))
+        tensor_f32(&pass->dx[BATCH_NORM_BIAS])[c] = (float)sum;
+    if (op_wants(pass, BATCH_NORM_MEAN))
+        tensor_f32(&pass->dx[BATCH_NORM_MEAN])[c] = (float)(-sum * w / d);
+    if (op_wants(pass, BATCH_NORM_VARIANCE))
+        tensor_f32(&pass->dx[BATCH_NORM_VARIANCE])[c] =
+            (float)(-product * w / (2 * d * d * d));
+}
+
+static void pass_channel(const struct node *node,
+                         const struct op_backward *pass, int64_t c)
+{
+    const struct shape *shape = &pass->inputs[BATCH_NORM_X]->shape;
+    int64_t plane = shape_span(shape, 2, shape->rank);
+    float scale;
+
+    if (pass->wanted & ~(uint64_t)1)
+        pass_lists(node, pass, c);
+    if (!op_wants(pass, BATCH_NORM_X))
+        return;
+    scale = (float)((double)tensor_f32(pass->inputs[BATCH_NORM_WEIGHT])[c] /
+                    deviation(node, pass, c));
+    for (int64_t n = 0; n < shape->dims[0]; n++) {
+        int64_t at = (n * shape->dims[1] + c) * plane;
+        const float *dy = tensor_f32(pass->dy[0]) + at;
+        float *dx = tensor_f32(&pass->dx[BATCH_NORM_X]) + at;
+
+        for (int64_t i = 0; i < plane; i++)
+            dx[i] = dy[i] * scale;
+    }
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct shape *shape = &pass->inputs[BATCH_NORM_X]->shape;
+    int parts = gradient_parts(context, tensor_elements(pass->dy[0]));
+
+    (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t c = 0; c < shape->dims[1]; c++)
+        pass_channel(node, pass, c);
+    return ASSAY_OK;
+}
+
 const struct op_class op_batch_norm = {
     .name = "BatchNorm",
     .attrs_bytes = sizeof(struct batch_norm_attrs),
@@ -89,5 +202,8 @@ const struct op_class op_batch_norm = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = backward,
+    .backward_reads = backward_reads,
+    .is_cheap = true,
     .is_f32 = true,
 };

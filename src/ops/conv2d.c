@@ -1,6 +1,7 @@
 /* ops/conv2d.c - see conv2d.h. */
 #include "ops/conv2d.h"
 
+#include "ops/conv2d_backward.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -205,5 +206,7 @@ const struct op_class op_conv2d = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = conv2d_backward,
+    .backward_reads = conv2d_backward_reads,
     .is_f32 = true,
 };

@@ -1,6 +1,8 @@
 /* ops/linear.c - see linear.h. */
 #include "ops/linear.h"
 
+#include "ops/gradient.h"
+#include "ops/matrix.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -71,6 +73,49 @@ static void count_cost(const struct node *node,
                   (uint64_t)inputs[LINEAR_X]->shape.dims[1];
 }
 
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    struct op_reads reads = {.outputs = linear_attrs(node)->has_relu};
+
+    if (wanted >> LINEAR_X & 1)
+        reads.inputs |= 1 << LINEAR_WEIGHT;
+    if (wanted >> LINEAR_WEIGHT & 1)
+        reads.inputs |= 1 << LINEAR_X;
+    return reads;
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct tensor *x = pass->inputs[LINEAR_X];
+    const struct tensor *w = pass->inputs[LINEAR_WEIGHT];
+    int64_t rows = x->shape.dims[0], depth = x->shape.dims[1];
+    int64_t cols = w->shape.dims[0];
+    struct tensor dy;
+    enum assay_status st =
+        gradient_rectify(context, linear_attrs(node)->has_relu, 0,
+                         &pass->outputs[0], pass->dy[0], &dy, err);
+
+    if (st)
+        return st;
+    if (op_wants(pass, LINEAR_X))
+        matrix_multiply(context, DTYPE_F32, rows, depth, cols,
+                        &(struct matrix){tensor_data(&dy), cols, 1},
+                        &(struct matrix){tensor_data(w), depth, 1},
+                        tensor_data(&pass->dx[LINEAR_X]));
+    if (op_wants(pass, LINEAR_WEIGHT))
+        matrix_multiply(context, DTYPE_F32, cols, depth, rows,
+                        &(struct matrix){tensor_data(&dy), 1, cols},
+                        &(struct matrix){tensor_data(x), depth, 1},
+                        tensor_data(&pass->dx[LINEAR_WEIGHT]));
+    if (op_wants(pass, LINEAR_BIAS))
+        gradient_channel_sums(context, &dy, &pass->dx[LINEAR_BIAS]);
+    tensor_release(&dy);
+    return ASSAY_OK;
+}
+
 const struct op_class op_linear = {
     .name = "Linear",
     .attrs_bytes = sizeof(struct linear_attrs),
@@ -81,5 +126,7 @@ const struct op_class op_linear = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = backward,
+    .backward_reads = backward_reads,
     .is_f32 = true,
 };

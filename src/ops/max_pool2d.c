@@ -1,6 +1,7 @@
 /* ops/max_pool2d.c - see max_pool2d.h. */
 #include "ops/max_pool2d.h"
 
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -37,26 +38,27 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static float window_max(const struct max_pool2d_attrs *attrs,
+/* Where in the plane the largest is; the first of equals, -1 of nothing. */
+static int64_t find_max(const struct max_pool2d_attrs *attrs,
                         const struct shape *x, const float *plane, int64_t top,
                         int64_t left)
 {
     float best = -INFINITY;
+    int64_t found = -1;
 
     for (int64_t i = 0; i < attrs->kernel[0]; i++) {
         if (top + i < 0 || top + i >= x->dims[2])
             continue;
         for (int64_t j = 0; j < attrs->kernel[1]; j++) {
-            float value;
+            int64_t at = (top + i) * x->dims[3] + left + j;
 
             if (left + j < 0 || left + j >= x->dims[3])
                 continue;
-            value = plane[(top + i) * x->dims[3] + left + j];
-            if (value > best || isnan(value))
-                best = value;
+            if (found < 0 || plane[at] > best || isnan(plane[at]))
+                best = plane[found = at];
         }
     }
-    return best;
+    return found;
 }
 
 static enum assay_status forward(const struct op_context *context,
@@ -72,12 +74,46 @@ static enum assay_status forward(const struct op_context *context,
     (void)context, (void)err;
     for (int64_t c = 0; c < x->dims[0] * x->dims[1]; c++) {
         for (int64_t i = 0; i < y->dims[2]; i++) {
-            for (int64_t j = 0; j < y->dims[3]; j++)
-                *to++ = window_max(attrs, x, plane,
-                                   i * attrs->stride[0] - attrs->before[0],
-                                   j * attrs->stride[1] - attrs->before[1]);
+            for (int64_t j = 0; j < y->dims[3]; j++) {
+                int64_t at = find_max(attrs, x, plane,
+                                      i * attrs->stride[0] - attrs->before[0],
+                                      j * attrs->stride[1] - attrs->before[1]);
+
+                *to++ = at < 0 ? -INFINITY : plane[at];
+            }
         }
         plane += x->dims[2] * x->dims[3];
+    }
+    return ASSAY_OK;
+}
+
+/* The largest of each window gets all of its dy. */
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
+    const struct shape *x = &pass->inputs[0]->shape;
+    const int64_t *y = pass->dy[0]->shape.dims;
+    int parts = gradient_parts(context, tensor_elements(&pass->dx[0]));
+
+    (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t c = 0; c < x->dims[0] * x->dims[1]; c++) {
+        int64_t size = x->dims[2] * x->dims[3];
+        const float *plane = tensor_f32(pass->inputs[0]) + c * size;
+        const float *dy = tensor_f32(pass->dy[0]) + c * y[2] * y[3];
+        float *dx = tensor_f32(&pass->dx[0]) + c * size;
+
+        for (int64_t i = 0; i < y[2] * y[3]; i++) {
+            int64_t at = find_max(
+                attrs, x, plane, i / y[3] * attrs->stride[0] - attrs->before[0],
+                i % y[3] * attrs->stride[1] - attrs->before[1]);
+
+            if (at >= 0)
+                dx[at] += dy[i];
+        }
     }
     return ASSAY_OK;
 }
@@ -91,5 +127,7 @@ const struct op_class op_max_pool2d = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .backward = backward,
+    .backward_reads = gradient_reads_input,
     .is_f32 = true,
 };

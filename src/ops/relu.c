@@ -1,4 +1,5 @@
 /* ops/relu.c - max(x, 0). */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -27,6 +28,25 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* At 0 the slope is 0, as in PyTorch; a NaN lets dy pass. */
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const float *y = tensor_f32(&pass->outputs[0]);
+    const float *dy = tensor_f32(pass->dy[0]);
+    float *dx = tensor_f32(&pass->dx[0]);
+    size_t n = tensor_elements(&pass->dx[0]);
+    int parts = gradient_parts(context, n);
+
+    (void)node, (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (size_t i = 0; i < n; i++)
+        dx[i] = y[i] <= 0 ? 0 : dy[i];
+    return ASSAY_OK;
+}
+
 const struct op_class op_relu = {
     .name = "ReLU",
     .min_inputs = 1,
@@ -36,5 +56,8 @@ const struct op_class op_relu = {
     .infer = infer,
     .forward = forward,
     .cost = rule_cost_elementwise,
+    .backward = backward,
+    .backward_reads = gradient_reads_output,
+    .is_cheap = true,
     .is_f32 = true,
 };

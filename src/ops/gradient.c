@@ -1,0 +1,185 @@
+/* ops/gradient.c - see gradient.h. */
+#include "ops/gradient.h"
+
+#include "ops/int_list.h"
+#include "ops/op_threads.h"
+#include "ops/strided.h"
+
+#include <string.h>
+
+enum { parallel_elements = 1 << 14 };
+
+struct op_reads gradient_reads_input(const struct node *node, uint64_t wanted)
+{
+    (void)node;
+    return (struct op_reads){.inputs = wanted & 1};
+}
+
+struct op_reads gradient_reads_output(const struct node *node, uint64_t wanted)
+{
+    (void)node;
+    return (struct op_reads){.outputs = wanted & 1};
+}
+
+int gradient_parts(const struct op_context *context, size_t n)
+{
+    return n < parallel_elements ? 1 : op_threads(context);
+}
+
+void gradient_scale(const struct op_context *context, float factor,
+                    const struct tensor *dy, const struct tensor *dx)
+{
+    const float *from = tensor_f32(dy);
+    float *to = tensor_f32(dx);
+    size_t n = tensor_elements(dx);
+    int parts = gradient_parts(context, n);
+
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i] * factor;
+}
+
+/* ---- sums over what was repeated ---------------------------------------- */
+
+/* Dimensions of y, split into those that x has and those that are summed. */
+struct split {
+    struct shape kept, summed;
+    struct strides in_x, in_y, along; /* of the kept ones; of the summed ones */
+};
+
+static struct split split_shape(const struct shape *x, const struct shape *y)
+{
+    struct strides dense = strides_dense(y), repeat = strides_repeat(x, y);
+    int missing = y->rank - x->rank;
+    struct split split = {0};
+
+    for (int i = 0; i < y->rank; i++) {
+        bool is_kept = i >= missing && x->dims[i - missing] == y->dims[i];
+        struct shape *to = is_kept ? &split.kept : &split.summed;
+        int at = to->rank++;
+
+        to->dims[at] = y->dims[i];
+        if (is_kept) {
+            split.in_x.of[at] = repeat.of[i];
+            split.in_y.of[at] = dense.of[i];
+        } else {
+            split.along.of[at] = dense.of[i];
+        }
+    }
+    return split;
+}
+
+/* What is added up to one element of x, from `dy` on. */
+static double sum_from(const struct walk *start, const float *dy)
+{
+    struct walk walk = *start;
+    double sum = 0;
+
+    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
+        const float *from = dy + walk.at[0];
+        int64_t step = walk.steps[0];
+
+        for (int64_t i = 0; i < walk.length; i++)
+            sum += (double)from[i * step];
+    }
+    return sum;
+}
+
+/* Neighbours of x that are neighbours in y too: rows of dy are added. */
+static void add_rows(const struct walk *start, const float *dy, float *dx,
+                     int64_t n)
+{
+    struct walk walk = *start;
+
+    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
+        for (int64_t i = 0; i < walk.length; i++) {
+            const float *from = dy + walk.at[0] + i * walk.steps[0];
+
+            for (int64_t k = 0; k < n; k++)
+                dx[k] += from[k];
+        }
+    }
+}
+
+static void sum_rows(const struct walk *kept, const struct walk *summed,
+                     const float *dy, float *dx, int64_t first, int64_t last)
+{
+    struct walk now = *kept;
+    bool by_row = now.steps[0] == 1 && now.steps[1] == 1;
+
+    walk_seek(&now, first);
+    for (int64_t row = first; row < last; row++, walk_next(&now)) {
+        float *to = dx + now.at[0];
+        const float *from = dy + now.at[1];
+
+        if (by_row && now.length > 1)
+            add_rows(summed, from, to, now.length);
+        for (int64_t i = 0; (!by_row || now.length == 1) && i < now.length; i++)
+            to[i * now.steps[0]] +=
+                (float)sum_from(summed, from + i * now.steps[1]);
+    }
+}
+
+void gradient_sum_to(const struct op_context *context, const struct tensor *dy,
+                     const struct tensor *dx)
+{
+    struct split split = split_shape(&dx->shape, &dy->shape);
+    struct strides both[] = {split.in_x, split.in_y};
+    struct walk kept = walk_start(&split.kept, both, 2);
+    struct walk summed = walk_start(&split.summed, &split.along, 1);
+    int parts = gradient_parts(context, tensor_elements(dy));
+
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int i = 0; i < parts; i++)
+        sum_rows(&kept, &summed, tensor_f32(dy), tensor_f32(dx),
+                 kept.n_rows * i / parts, kept.n_rows * (i + 1) / parts);
+}
+
+void gradient_channel_sums(const struct op_context *context,
+                           const struct tensor *a, const struct tensor *sums)
+{
+    int64_t images = a->shape.dims[0], channels = a->shape.dims[1];
+    int64_t plane = shape_span(&a->shape, 2, a->shape.rank);
+    int parts = gradient_parts(context, tensor_elements(a));
+
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t c = 0; c < channels; c++) {
+        double sum = 0;
+
+        for (int64_t n = 0; n < images; n++) {
+            const float *from = tensor_f32(a) + (n * channels + c) * plane;
+
+            for (int64_t i = 0; i < plane; i++)
+                sum += (double)from[i];
+        }
+        tensor_f32(sums)[c] = (float)sum;
+    }
+}
+
+enum assay_status gradient_rectify(const struct op_context *context,
+                                   bool has_relu, float limit,
+                                   const struct tensor *y,
+                                   const struct tensor *dy, struct tensor *out,
+                                   struct error *err)
+{
+    size_t n = tensor_elements(dy);
+    int parts = gradient_parts(context, n);
+    enum assay_status st;
+
+    *out = (struct tensor){0};
+    if (!has_relu) {
+        *out = tensor_share(dy);
+        return ASSAY_OK;
+    }
+    st = tensor_new(context->pool, DTYPE_F32, &dy->shape, out, err);
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (size_t i = 0; i < n; i++) {
+        float made = tensor_f32(y)[i];
+        bool is_cut = made <= 0 || (limit > 0 && made >= limit);
+
+        tensor_f32(out)[i] = is_cut ? 0 : tensor_f32(dy)[i];
+    }
+    return ASSAY_OK;
+}
