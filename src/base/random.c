@@ -21,6 +21,12 @@ struct random random_seed(uint64_t seed)
     return random;
 }
 
+struct random random_stream(uint64_t seed, uint64_t stream)
+{
+    stream += splitmix(&seed);
+    return random_seed(splitmix(&stream));
+}
+
 static uint64_t rotate(uint64_t x, int k)
 {
     return (x << k) | (x >> (64 - k));

@@ -14,6 +14,8 @@ struct random {
 };
 
 struct random random_seed(uint64_t seed);
+/* One of the many generators of a seed, unrelated to the others. */
+struct random random_stream(uint64_t seed, uint64_t stream);
 uint64_t random_u64(struct random *random);
 double random_unit(struct random *random);                /* [0, 1) */
 uint64_t random_below(struct random *random, uint64_t n); /* [0, n), n > 0 */

@@ -62,8 +62,10 @@ struct cifar {
     size_t n_files;
 };
 
-void cifar_close(struct cifar *cifar)
+static void cifar_close(void *content)
 {
+    struct cifar *cifar = content;
+
     for (size_t i = 0; cifar && i < cifar->n_files; i++)
         close(cifar->files[i].fd);
     mem_free(cifar);
@@ -125,7 +127,7 @@ static enum assay_status check_size(const struct cifar_form *form,
 static enum assay_status open_file(struct dataset *dataset, const char *folder,
                                    const char *name, struct error *err)
 {
-    struct cifar *cifar = dataset->cifar;
+    struct cifar *cifar = dataset->content;
     struct cifar_file *file = &cifar->files[cifar->n_files];
     enum assay_status st =
         dataset_text(dataset, &file->path, err, "%s/%s", folder, name);
@@ -145,7 +147,8 @@ static enum assay_status open_file(struct dataset *dataset, const char *folder,
 static enum assay_status read_names(struct dataset *dataset, const char *path,
                                     const char *text, struct error *err)
 {
-    size_t wanted = dataset->cifar->form->n_classes;
+    const struct cifar *cifar = dataset->content;
+    size_t wanted = cifar->form->n_classes;
     enum assay_status st = ASSAY_OK;
 
     while (!st && *text && dataset->n_classes < wanted) {
@@ -166,10 +169,11 @@ static enum assay_status open_names(struct dataset *dataset, const char *folder,
                                     struct error *err)
 {
     enum { most_bytes = 1 << 20 };
+    const struct cifar *cifar = dataset->content;
     struct str text = {0};
     const char *path;
-    enum assay_status st = dataset_text(dataset, &path, err, "%s/%s", folder,
-                                        dataset->cifar->form->names);
+    enum assay_status st =
+        dataset_text(dataset, &path, err, "%s/%s", folder, cifar->form->names);
 
     if (!st)
         st = file_read(path, most_bytes, &text, err);
@@ -185,16 +189,17 @@ static enum assay_status open_form(struct dataset *dataset,
                                    struct error *err)
 {
     const char *const *files = form->files[options->split];
+    struct cifar *cifar;
     const char *folder = NULL;
     enum assay_status st =
         find_folder(dataset, form, options->path, files[0], &folder, err);
 
     if (st)
         return st;
-    dataset->cifar = mem_zalloc(sizeof *dataset->cifar);
-    if (!dataset->cifar)
-        return error_nomem(err, sizeof *dataset->cifar, "a dataset");
-    dataset->cifar->form = form;
+    dataset->content = cifar = mem_zalloc(sizeof *cifar);
+    if (!cifar)
+        return error_nomem(err, sizeof *cifar, "a dataset");
+    cifar->form = form;
     for (size_t i = 0; !st && files[i]; i++)
         st = open_file(dataset, folder, files[i], err);
     if (!st)
@@ -204,16 +209,16 @@ static enum assay_status open_form(struct dataset *dataset,
     return st;
 }
 
-enum assay_status cifar10_open(struct dataset *dataset,
-                               const struct dataset_options *options,
-                               struct error *err)
+static enum assay_status cifar10_open(struct dataset *dataset,
+                                      const struct dataset_options *options,
+                                      struct error *err)
 {
     return open_form(dataset, &cifar10_form, options, err);
 }
 
-enum assay_status cifar100_open(struct dataset *dataset,
-                                const struct dataset_options *options,
-                                struct error *err)
+static enum assay_status cifar100_open(struct dataset *dataset,
+                                       const struct dataset_options *options,
+                                       struct error *err)
 {
     return open_form(dataset, &cifar100_form, options, err);
 }
@@ -241,14 +246,16 @@ static enum assay_status read_bytes(const struct cifar *cifar, size_t i,
     return error_set(err, ASSAY_IO, "%s has become shorter", file->path);
 }
 
-enum assay_status cifar_target(const struct dataset *dataset, size_t i,
-                               struct dataset_target *out, struct error *err)
+static enum assay_status cifar_target(const struct dataset *dataset, size_t i,
+                                      struct dataset_target *out,
+                                      struct error *err)
 {
-    const struct cifar_form *form = dataset->cifar->form;
+    const struct cifar *cifar = dataset->content;
+    const struct cifar_form *form = cifar->form;
     const struct cifar_file *file;
     uint8_t head[MOST_HEAD];
     enum assay_status st =
-        read_bytes(dataset->cifar, i, 0, head, form->head, &file, err);
+        read_bytes(cifar, i, 0, head, form->head, &file, err);
 
     if (st)
         return st;
@@ -265,16 +272,17 @@ enum assay_status cifar_target(const struct dataset *dataset, size_t i,
     return ASSAY_OK;
 }
 
-enum assay_status cifar_picture(const struct dataset *dataset, size_t i,
-                                struct picture *out, struct error *err)
+static enum assay_status cifar_picture(const struct dataset *dataset, size_t i,
+                                       struct picture *out, struct error *err)
 {
+    const struct cifar *cifar = dataset->content;
     const struct cifar_file *file;
     uint8_t planes[3 * PIXELS]; /* red, green, blue */
     enum assay_status st = picture_init(out, SIDE, SIDE, err);
 
     if (!st)
-        st = read_bytes(dataset->cifar, i, dataset->cifar->form->head, planes,
-                        sizeof planes, &file, err);
+        st = read_bytes(cifar, i, cifar->form->head, planes, sizeof planes,
+                        &file, err);
     for (size_t k = 0; !st && k < PIXELS; k++) {
         for (size_t c = 0; c < 3; c++)
             out->rgb[k * 3 + c] = planes[c * PIXELS + k];
@@ -283,3 +291,19 @@ enum assay_status cifar_picture(const struct dataset *dataset, size_t i,
         picture_release(out);
     return st;
 }
+
+const struct dataset_class cifar10_class = {
+    .name = "cifar10",
+    .open = cifar10_open,
+    .target = cifar_target,
+    .picture = cifar_picture,
+    .close = cifar_close,
+};
+
+const struct dataset_class cifar100_class = {
+    .name = "cifar100",
+    .open = cifar100_open,
+    .target = cifar_target,
+    .picture = cifar_picture,
+    .close = cifar_close,
+};

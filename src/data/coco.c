@@ -148,9 +148,9 @@ static enum assay_status set_paths(struct dataset *dataset, const char *file,
     return st;
 }
 
-enum assay_status coco_open(struct dataset *dataset,
-                            const struct dataset_options *options,
-                            struct error *err)
+static enum assay_status coco_open(struct dataset *dataset,
+                                   const struct dataset_options *options,
+                                   struct error *err)
 {
     static const char *const splits[] = {
         [DATASET_TRAIN] = "train", [DATASET_TEST] = "val"};
@@ -169,3 +169,5 @@ enum assay_status coco_open(struct dataset *dataset,
         st = error_set(err, ASSAY_BAD_INPUT, "%s lists no images", source.path);
     return st ? st : set_paths(dataset, source.path, err);
 }
+
+const struct dataset_class coco_class = {.name = "coco", .open = coco_open};

@@ -9,20 +9,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct {
-    const char *name;
-    dataset_opener *open;
-} kinds[N_DATASET_KINDS] = {
-    [DATASET_CIFAR10] = {"cifar10", cifar10_open},
-    [DATASET_CIFAR100] = {"cifar100", cifar100_open},
-    [DATASET_IMAGEFOLDER] = {"imagefolder", imagefolder_open},
-    [DATASET_COCO] = {"coco", coco_open},
-    [DATASET_VOC] = {"voc", voc_open},
+static const struct dataset_class *const classes[N_DATASET_KINDS] = {
+    [DATASET_CIFAR10] = &cifar10_class,
+    [DATASET_CIFAR100] = &cifar100_class,
+    [DATASET_IMAGEFOLDER] = &imagefolder_class,
+    [DATASET_COCO] = &coco_class,
+    [DATASET_VOC] = &voc_class,
+    [DATASET_SYNTHETIC] = &synthetic_class,
 };
 
 const char *dataset_kind_name(enum dataset_kind kind)
 {
-    return kinds[kind].name;
+    return classes[kind]->name;
 }
 
 /* ---- opening ---------------------------------------------------------- */
@@ -37,11 +35,16 @@ enum assay_status dataset_open(const struct dataset_options *options,
     *out = NULL;
     if (!dataset)
         return error_nomem(err, sizeof *dataset, "a dataset");
-    if (stat(options->path, &info))
+    dataset->class = classes[options->kind];
+    if (!dataset->class->is_made_up && !options->path)
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "a dataset of kind %s is a folder; say which",
+                       dataset->class->name);
+    else if (!dataset->class->is_made_up && stat(options->path, &info))
         st = error_errno(err, errno, "cannot read the dataset %s",
                          options->path);
     else
-        st = kinds[options->kind].open(dataset, options, err);
+        st = dataset->class->open(dataset, options, err);
     if (st)
         dataset_close(dataset);
     else
@@ -53,7 +56,8 @@ void dataset_close(struct dataset *dataset)
 {
     if (!dataset)
         return;
-    cifar_close(dataset->cifar);
+    if (dataset->class->close)
+        dataset->class->close(dataset->content);
     mem_free(dataset->classes);
     mem_free(dataset->class_ids);
     mem_free(dataset->images);
@@ -153,8 +157,8 @@ bool dataset_has_objects(const struct dataset *dataset)
 enum assay_status dataset_target(const struct dataset *dataset, size_t i,
                                  struct dataset_target *out, struct error *err)
 {
-    if (dataset->cifar)
-        return cifar_target(dataset, i, out, err);
+    if (dataset->class->target)
+        return dataset->class->target(dataset, i, out, err);
     *out = dataset->images[i];
     return ASSAY_OK;
 }
@@ -162,8 +166,8 @@ enum assay_status dataset_target(const struct dataset *dataset, size_t i,
 enum assay_status dataset_picture(const struct dataset *dataset, size_t i,
                                   struct picture *out, struct error *err)
 {
-    if (dataset->cifar)
-        return cifar_picture(dataset, i, out, err);
+    if (dataset->class->picture)
+        return dataset->class->picture(dataset, i, out, err);
     return picture_read(dataset->images[i].path, out, err);
 }
 

@@ -1,4 +1,5 @@
-/* data/dataset.h - images with answers: CIFAR, folders of classes, COCO, VOC.
+/* data/dataset.h - images with answers: CIFAR, folders of classes, COCO, VOC,
+ * and ones that are made up.
  *
  * A dataset is a folder of the user's, or for COCO an annotation file too. What
  * is known of its samples is read when it is opened, pictures when they are
@@ -18,6 +19,7 @@ enum dataset_kind {
     DATASET_IMAGEFOLDER,
     DATASET_COCO,
     DATASET_VOC,
+    DATASET_SYNTHETIC,
     N_DATASET_KINDS
 };
 
@@ -26,12 +28,23 @@ enum dataset_split { DATASET_TRAIN, DATASET_TEST };
 /* "cifar10", "coco". */
 const char *dataset_kind_name(enum dataset_kind kind);
 
+/* Images of coloured shapes, made up when they are asked for. The same seed
+ * gives the same ones; a split has ones of its own. */
+struct synthetic_options {
+    int width, height; /* 0: 256 */
+    size_t n_classes;  /* 0: 3. Rectangles, circles and triangles in turn, each
+                          class of a colour of its own */
+    uint64_t seed;
+    bool has_one; /* an object an image, whose class is the image's */
+};
+
 struct dataset_options {
     enum dataset_kind kind;
     enum dataset_split split;
-    const char *path;
-    size_t limit;      /* of samples; 0: none */
+    const char *path;  /* NULL: none is needed, as for synthetic ones */
+    size_t limit;      /* of samples; 0: none, of synthetic ones 1000 */
     bool keeps_shapes; /* of objects, for dataset_object_mask() */
+    struct synthetic_options synthetic;
 };
 
 /* What an object covers, as it is written in the file; all NULL where it is
@@ -57,9 +70,9 @@ struct dataset_object {
 
 /* What is known of a sample. Borrowed from the dataset, but for the label. */
 struct dataset_target {
-    const char *path;  /* of the file that holds the picture */
+    const char *path;  /* of the file that holds the picture, or its name */
     int64_t id;        /* COCO's; else the sample's number */
-    int64_t label;     /* of its only class; -1: it has objects */
+    int64_t label;     /* of its only class; -1: it has none or several */
     int width, height; /* 0: known when the picture is read */
     const struct dataset_object *objects;
     size_t n_objects;

@@ -7,9 +7,10 @@
 #include "base/arena.h"
 #include "data/dataset.h"
 
-struct cifar;
+struct dataset_class;
 
 struct dataset {
+    const struct dataset_class *class;
     struct arena memory; /* of all texts and objects */
     const char **classes;
     int64_t *class_ids; /* NULL: the labels */
@@ -17,7 +18,7 @@ struct dataset {
     size_t n; /* samples */
     struct dataset_target *images;
     size_t images_capacity;
-    struct cifar *cifar; /* instead of images */
+    void *content; /* the class's own, of which close() is told */
     bool has_objects;
 };
 
@@ -26,14 +27,21 @@ typedef enum assay_status dataset_opener(struct dataset *dataset,
                                          const struct dataset_options *options,
                                          struct error *err);
 
-dataset_opener cifar10_open, cifar100_open, imagefolder_open, coco_open,
-    voc_open;
+/* A way to keep images. All but the opener may be NULL: images that were added
+ * are files, and there is no content. */
+struct dataset_class {
+    const char *name;
+    bool is_made_up; /* needs no path */
+    dataset_opener *open;
+    enum assay_status (*target)(const struct dataset *dataset, size_t i,
+                                struct dataset_target *out, struct error *err);
+    enum assay_status (*picture)(const struct dataset *dataset, size_t i,
+                                 struct picture *out, struct error *err);
+    void (*close)(void *content); /* accepts NULL */
+};
 
-void cifar_close(struct cifar *cifar); /* accepts NULL */
-enum assay_status cifar_target(const struct dataset *dataset, size_t i,
-                               struct dataset_target *out, struct error *err);
-enum assay_status cifar_picture(const struct dataset *dataset, size_t i,
-                                struct picture *out, struct error *err);
+extern const struct dataset_class cifar10_class, cifar100_class,
+    imagefolder_class, coco_class, voc_class, synthetic_class;
 
 /* Appends a copy of the name; ASSAY_NOMEM alone. */
 enum assay_status dataset_add_class(struct dataset *dataset, const char *name,

@@ -177,9 +177,9 @@ static void spread(struct dataset *dataset, size_t limit)
     dataset->n = limit;
 }
 
-enum assay_status imagefolder_open(struct dataset *dataset,
-                                   const struct dataset_options *options,
-                                   struct error *err)
+static enum assay_status imagefolder_open(struct dataset *dataset,
+                                          const struct dataset_options *options,
+                                          struct error *err)
 {
     struct names folders = {0};
     const char *root = NULL;
@@ -199,3 +199,6 @@ enum assay_status imagefolder_open(struct dataset *dataset,
     mem_free(folders.items);
     return st;
 }
+
+const struct dataset_class imagefolder_class = {.name = "imagefolder",
+                                                .open = imagefolder_open};

@@ -266,9 +266,9 @@ static enum assay_status settle_labels(struct dataset *dataset,
     return st;
 }
 
-enum assay_status voc_open(struct dataset *dataset,
-                           const struct dataset_options *options,
-                           struct error *err)
+static enum assay_status voc_open(struct dataset *dataset,
+                                  const struct dataset_options *options,
+                                  struct error *err)
 {
     struct reading reading = {.dataset = dataset, .limit = options->limit};
     struct str list = {0};
@@ -289,3 +289,5 @@ enum assay_status voc_open(struct dataset *dataset,
     str_release(&list);
     return st;
 }
+
+const struct dataset_class voc_class = {.name = "voc", .open = voc_open};
