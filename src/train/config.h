@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/sink.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +114,48 @@ extern const struct config_key config_keys[]; /* section NULL at the end */
 /* The defaults. Released by train_config_release() as all others. */
 struct train_config train_config_defaults(void);
 void train_config_release(struct train_config *config);
+
+/* Puts what a file says over the defaults. Syntax, sections, keys, types and
+ * ranges are checked: ".config/config.toml: line 3: batch_size is 0; it must be
+ * from 1 to 65536". On failure *out holds the defaults. */
+enum assay_status train_config_read(const char *path, struct train_config *out,
+                                    struct error *err);
+/* The same of a text; name stands for the file. */
+enum assay_status train_config_read_text(const char *text, size_t n,
+                                         const char *name,
+                                         struct train_config *out,
+                                         struct error *err);
+
+/* One key by its full name, "training.batch_size", from the text of its value;
+ * quotes around a text may be left out. ASSAY_BAD_USAGE where that is wrong. */
+enum assay_status train_config_set(struct train_config *config,
+                                   const char *name, const char *value,
+                                   struct error *err);
+
+/* What can be known of a device and a model before anything is opened; after
+ * all keys have their values. */
+enum assay_status train_config_check(const struct train_config *config,
+                                     struct error *err);
+
+/* Where a key stands, for messages: "config.toml: line 7: num_classes", or
+ * "model.num_classes" where the file does not have it. */
+const char *train_config_place(const struct train_config *config,
+                               const struct config_key *key, char *out,
+                               size_t size);
+
+/* The key of "section.name", or NULL. */
+const struct config_key *config_key_find(const char *name);
+
+/* The value as TOML has it; false where it is an automatic one. */
+enum { CONFIG_VALUE_MAX = 512 };
+bool config_value_text(const struct train_config *config,
+                       const struct config_key *key,
+                       char out[CONFIG_VALUE_MAX]);
+
+/* The name of a choice that a configuration holds. */
+const char *train_dataset_name(enum train_dataset kind);
+
+/* A whole file with every key, its default and what it means. */
+void train_config_write_defaults(struct sink *sink);
 
 #endif

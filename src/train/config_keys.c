@@ -153,3 +153,8 @@ void train_config_release(struct train_config *config)
     arena_release(&config->texts);
     *config = train_config_defaults();
 }
+
+const char *train_dataset_name(enum train_dataset kind)
+{
+    return dataset_kinds[kind];
+}
