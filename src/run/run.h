@@ -432,12 +432,14 @@ const char *series_label(const struct series *series,
  * NaN where it is not known. macs counts the multiply-adds of convolutions and
  * products as the direct algorithm has them, flops the arithmetic beside;
  * done_flops and done_bytes are what the kernel that ran really executed and
- * moved (Winograd: its own products and transforms). */
+ * moved (Winograd: its own products and transforms). kept_bytes is what stays
+ * of it from a forward pass until the backward pass needs it. */
 struct scope_work {
     double macs, flops;
     double read_bytes, write_bytes;
     double parameters;
     double done_flops, done_bytes;
+    double kept_bytes;
     uint32_t done_by; /* the scope that it was fused into, or RUN_NONE */
 };
 

@@ -14,6 +14,7 @@ struct scope_work scope_work_unknown(void)
                                .parameters = NAN,
                                .done_flops = NAN,
                                .done_bytes = NAN,
+                               .kept_bytes = NAN,
                                .done_by = RUN_NONE};
 }
 
@@ -58,6 +59,7 @@ static enum assay_status check_values(const struct scope_work *work,
         {"parameters", work->parameters},
         {"done_flops", work->done_flops},
         {"done_bytes", work->done_bytes},
+        {"kept_bytes", work->kept_bytes},
     };
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {

@@ -184,6 +184,7 @@ static uint64_t hash_work(const struct run *run)
                                      work->parameters,
                                      work->done_flops,
                                      work->done_bytes,
+                                     work->kept_bytes,
                                      work->done_by};
 
             hash = hash * 31 + map_hash(values, sizeof values);
@@ -210,6 +211,7 @@ static enum assay_status put_work(struct store_writer *writer, uint32_t scope,
     row_id(&row, work->done_by);
     row_real(&row, work->done_flops);
     row_real(&row, work->done_bytes);
+    row_real(&row, work->kept_bytes);
     return row_write(&row, &writer->db, err);
 }
 

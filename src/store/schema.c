@@ -2,8 +2,9 @@
  *
  * Version 1 had no peak_bytes, no counters and no memory peak in meta; version
  * 2 had no work; version 3 had no series, no ledger and nothing of what was
- * executed in work. Who changes a table raises STORE_VERSION and teaches
- * tables.c what the older files lack. */
+ * executed in work; version 4 nothing of what is kept for a backward pass. Who
+ * changes a table raises STORE_VERSION and teaches tables.c what the older
+ * files lack. */
 #include "store/store_internal.h"
 
 const char store_tables[] =
@@ -44,7 +45,7 @@ const char store_tables[] =
     " time_ns INTEGER NOT NULL, value REAL);"
     "CREATE TABLE work(scope INTEGER PRIMARY KEY, macs REAL, flops REAL,"
     " read_bytes REAL, write_bytes REAL, parameters REAL, done_by INTEGER,"
-    " done_flops REAL, done_bytes REAL);"
+    " done_flops REAL, done_bytes REAL, kept_bytes REAL);"
     "CREATE TABLE series(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
     " unit TEXT NOT NULL, stride INTEGER NOT NULL);"
     "CREATE TABLE series_label(series INTEGER NOT NULL, i INTEGER NOT NULL,"
@@ -87,6 +88,7 @@ const char store_views[] =
     " work.macs / 1e9 AS gmacs, work.flops / 1e9 AS gflop,"
     " work.read_bytes, work.write_bytes, work.parameters,"
     " work.done_flops / 1e9 AS done_gflop, work.done_bytes,"
+    " work.kept_bytes,"
     " doer.path AS done_by FROM work JOIN scope ON scope.id = work.scope"
     " LEFT JOIN scope AS doer ON doer.id = work.done_by;"
     "CREATE VIEW series_value AS SELECT series.name, series_point.iteration,"

@@ -12,7 +12,7 @@
 #define STORE_APPLICATION_ID 0x41534159
 
 enum {
-    STORE_VERSION = 4,            /* of the schema: docs/run-file.md */
+    STORE_VERSION = 5,            /* of the schema: docs/run-file.md */
     STORE_MAX_PATH = 1000,        /* longer paths of scopes are not stored */
     STORE_MAX_TEXT = 16 << 20,    /* of one value in a file, in bytes */
     STORE_BUSY_TIMEOUT_MS = 5000, /* for another program to let go of it */

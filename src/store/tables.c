@@ -192,17 +192,24 @@ static enum assay_status read_threads(struct loader *loader, struct error *err)
 
 /* ---- work -------------------------------------------------------------- */
 
-static enum assay_status read_work(struct loader *loader, struct error *err)
+/* The columns of work in a file of that version. */
+static const char *work_columns(int version)
 {
 #define WORK_COLUMNS                                                           \
     "scope, macs, flops, read_bytes, write_bytes, parameters, done_by, "
-    struct rows rows =
-        rows_open(loader, "work",
-                  loader->version < 4 ? WORK_COLUMNS
-                      "NULL AS done_flops, NULL AS done_bytes"
-                                      : WORK_COLUMNS "done_flops, done_bytes",
-                  err);
+    if (version < 4)
+        return WORK_COLUMNS "NULL AS done_flops, NULL AS done_bytes, "
+                            "NULL AS kept_bytes";
+    if (version < 5)
+        return WORK_COLUMNS "done_flops, done_bytes, NULL AS kept_bytes";
+    return WORK_COLUMNS "done_flops, done_bytes, kept_bytes";
 #undef WORK_COLUMNS
+}
+
+static enum assay_status read_work(struct loader *loader, struct error *err)
+{
+    struct rows rows =
+        rows_open(loader, "work", work_columns(loader->version), err);
     size_t n_scopes = run_scope_count(loader->run);
 
     while (rows_next(&rows)) {
@@ -216,6 +223,7 @@ static enum assay_status read_work(struct loader *loader, struct error *err)
             .done_by = rows_id_or_none(&rows, 6, n_scopes),
             .done_flops = rows_real(&rows, 7),
             .done_bytes = rows_real(&rows, 8),
+            .kept_bytes = rows_real(&rows, 9),
         };
 
         if (!rows.status)

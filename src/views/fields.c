@@ -83,6 +83,8 @@ double field_value(enum field field, const struct rows *rows,
         return row->work.done_flops;
     case FIELD_DONE_BYTES:
         return row->work.done_bytes;
+    case FIELD_KEPT_BYTES:
+        return row->work.kept_bytes;
     case FIELD_DONE_GFLOPS:
         return row->bound.done_gflops;
     case FIELD_GBS:

@@ -42,6 +42,7 @@
     X(FIELD_PARAMETERS, "parameters")                                          \
     X(FIELD_DONE_FLOPS, "done_flops")                                          \
     X(FIELD_DONE_BYTES, "done_bytes")                                          \
+    X(FIELD_KEPT_BYTES, "kept_bytes")                                          \
     X(FIELD_DONE_GFLOPS, "done_gflops")                                        \
     X(FIELD_GBS, "gbs")                                                        \
     X(FIELD_FLOOR, "floor_ms")                                                 \

@@ -135,6 +135,7 @@ static const struct {
     {"own_write_bytes", offsetof(struct scope_work, write_bytes)},
     {"own_done_flops", offsetof(struct scope_work, done_flops)},
     {"own_done_bytes", offsetof(struct scope_work, done_bytes)},
+    {"own_kept_bytes", offsetof(struct scope_work, kept_bytes)},
 };
 
 /* The page can count levels and calls of the whole run itself. */

@@ -17,6 +17,7 @@ void work_add(struct scope_work *into, const struct scope_work *from)
     into->parameters = add_known(into->parameters, from->parameters);
     into->done_flops = add_known(into->done_flops, from->done_flops);
     into->done_bytes = add_known(into->done_bytes, from->done_bytes);
+    into->kept_bytes = add_known(into->kept_bytes, from->kept_bytes);
 }
 
 /* What each row does itself. */

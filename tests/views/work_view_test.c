@@ -463,6 +463,7 @@ TEST(json_has_the_bound_of_every_row_and_the_peaks)
         "\"peaks\": {\n    \"gflops\": 250,\n    \"gbs\": 20,\n"
         "    \"launch_us\": 3,\n    \"is_raised\": false,",
         "\"done_flops\": 1850000000, \"done_bytes\": 20000000, "
+        "\"kept_bytes\": null, "
         "\"done_gflops\": 125, \"gbs\": 1.3513513513513513, "
         "\"floor_ms\": 7.4, \"reached\": 0.5, \"saved_ms\": 7.4, "
         "\"done_by\": null, \"bound\": \"compute\"",
