@@ -39,6 +39,20 @@ struct box box_decode(struct box from, const float deltas[4],
                         .y2 = to_y + half_height};
 }
 
+void box_encode(struct box from, struct box to, const float weights[4],
+                float deltas[4])
+{
+    float width = from.x2 - from.x1, height = from.y2 - from.y1;
+    float x = from.x1 + 0.5F * width, y = from.y1 + 0.5F * height;
+    float to_width = to.x2 - to.x1, to_height = to.y2 - to.y1;
+    float to_x = to.x1 + 0.5F * to_width, to_y = to.y1 + 0.5F * to_height;
+
+    deltas[0] = weights[0] * (to_x - x) / width;
+    deltas[1] = weights[1] * (to_y - y) / height;
+    deltas[2] = weights[2] * logf(to_width / width);
+    deltas[3] = weights[3] * logf(to_height / height);
+}
+
 struct box box_clip(struct box box, int64_t height, int64_t width)
 {
     return (struct box){.x1 = between(box.x1, 0, (float)width),

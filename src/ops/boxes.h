@@ -19,6 +19,9 @@ struct box *tensor_boxes(const struct tensor *tensor);
  * are multiplied by the exponential. Each delta is divided by its weight. */
 struct box box_decode(struct box from, const float deltas[4],
                       const float weights[4]);
+/* The deltas that make `to` of `from`: what box_decode() undoes. */
+void box_encode(struct box from, struct box to, const float weights[4],
+                float deltas[4]);
 struct box box_clip(struct box box, int64_t height, int64_t width);
 float box_area(struct box box);
 /* Both sides are at least that long. */

@@ -17,6 +17,8 @@
     X(op_adaptive_avg_pool2d)                                                  \
     X(op_add)                                                                  \
     X(op_anchor_grid)                                                          \
+    X(op_anchor_match)                                                         \
+    X(op_anchor_sample)                                                        \
     X(op_and)                                                                  \
     X(op_arg_max)                                                              \
     X(op_arg_min)                                                              \
@@ -31,6 +33,7 @@
     X(op_bernoulli)                                                            \
     X(op_bit_shift)                                                            \
     X(op_box_detections)                                                       \
+    X(op_box_loss)                                                             \
     X(op_box_select)                                                           \
     X(op_cast)                                                                 \
     X(op_ceil)                                                                 \
@@ -50,6 +53,7 @@
     X(op_depth_to_space)                                                       \
     X(op_dequantize_linear)                                                    \
     X(op_det)                                                                  \
+    X(op_detection_targets)                                                    \
     X(op_detection_transform)                                                  \
     X(op_dft)                                                                  \
     X(op_div)                                                                  \
@@ -94,7 +98,9 @@
     X(op_loop)                                                                 \
     X(op_lp_pool_nd)                                                           \
     X(op_lstm)                                                                 \
+    X(op_mask_loss)                                                            \
     X(op_mask_select)                                                          \
+    X(op_mask_targets)                                                         \
     X(op_matmul)                                                               \
     X(op_matmul_integer)                                                       \
     X(op_max)                                                                  \
@@ -144,8 +150,11 @@
     X(op_rnn)                                                                  \
     X(op_roi_align)                                                            \
     X(op_roi_crop)                                                             \
+    X(op_roi_positives)                                                        \
+    X(op_roi_sample)                                                           \
     X(op_round)                                                                \
     X(op_rpn_decode)                                                           \
+    X(op_rpn_loss)                                                             \
     X(op_rpn_nms)                                                              \
     X(op_rpn_top_k)                                                            \
     X(op_scan)                                                                 \
