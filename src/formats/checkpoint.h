@@ -43,6 +43,14 @@ void checkpoint_free(struct checkpoint *checkpoint); /* accepts NULL */
 enum checkpoint_kind checkpoint_kind(const struct checkpoint *checkpoint);
 const char *checkpoint_kind_text(enum checkpoint_kind kind);
 
+/* What a safetensors file says beside its tensors, in its "__metadata__";
+ * NULL where it does not. Borrowed until it is freed. */
+const char *checkpoint_note(const struct checkpoint *checkpoint,
+                            const char *key);
+/* The key of a note that says that first keys of the names ("model.fc.weight")
+ * name dicts, which formats without dicts cannot show. */
+#define CHECKPOINT_HAS_DICTS "assay.dicts"
+
 /* In the order of the file. Borrowed until it is unwrapped or freed. */
 size_t checkpoint_count(const struct checkpoint *checkpoint);
 const struct checkpoint_tensor *

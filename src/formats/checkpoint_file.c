@@ -102,6 +102,7 @@ void checkpoint_free(struct checkpoint *checkpoint)
         return;
     mem_free(checkpoint->tensors);
     map_release(&checkpoint->by_name);
+    map_release(&checkpoint->notes);
     arena_release(&checkpoint->names);
     buffer_release(checkpoint->file);
     mem_free(checkpoint);

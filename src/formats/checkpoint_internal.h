@@ -20,6 +20,7 @@ struct checkpoint {
     size_t n, capacity;
     struct arena names;
     struct map by_name; /* index into tensors */
+    struct map notes;   /* pointers to texts among the names */
 };
 
 /* A tensor as a reader found it: a view of some elements of one type. */
@@ -40,6 +41,11 @@ enum assay_status checkpoint_add(struct checkpoint *checkpoint,
                                  const struct checkpoint_view *view,
                                  struct error *err);
 
+/* Keeps a copy of what a file says about itself. */
+enum assay_status checkpoint_add_note(struct checkpoint *checkpoint,
+                                      const char *key, const char *value,
+                                      struct error *err);
+
 /* The readers. bytes are those of the checkpoint's file. */
 enum assay_status torch_zip_read(struct checkpoint *checkpoint,
                                  const unsigned char *bytes, size_t n,
@@ -50,5 +56,7 @@ enum assay_status torch_legacy_read(struct checkpoint *checkpoint,
 enum assay_status safetensors_read(struct checkpoint *checkpoint,
                                    const unsigned char *bytes, size_t n,
                                    struct error *err);
+/* What a safetensors file calls a type: "F32". */
+const char *safetensors_type(enum dtype dtype);
 
 #endif

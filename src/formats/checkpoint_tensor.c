@@ -33,6 +33,16 @@ bool checkpoint_find(const struct checkpoint *checkpoint, const char *name,
     return true;
 }
 
+const char *checkpoint_note(const struct checkpoint *checkpoint,
+                            const char *key)
+{
+    uint64_t found;
+
+    if (!map_find_text(&checkpoint->notes, key, &found))
+        return NULL;
+    return (const char *)(uintptr_t)found;
+}
+
 /* ---- adding ----------------------------------------------------------- */
 
 static void dense_strides(const struct shape *shape, int64_t *strides)
@@ -164,6 +174,18 @@ enum assay_status checkpoint_add(struct checkpoint *checkpoint,
     return tensor.name
                ? keep(checkpoint, &tensor, err)
                : error_nomem(err, view->name_bytes, "the name of a tensor");
+}
+
+enum assay_status checkpoint_add_note(struct checkpoint *checkpoint,
+                                      const char *key, const char *value,
+                                      struct error *err)
+{
+    char *copy = arena_strdup(&checkpoint->names, value);
+
+    if (!copy ||
+        map_put_text(&checkpoint->notes, key, (uint64_t)(uintptr_t)copy))
+        return error_nomem(err, strlen(value), "what a file says of itself");
+    return ASSAY_OK;
 }
 
 /* ---- data ------------------------------------------------------------- */

@@ -10,16 +10,18 @@
 
 enum { length_bytes = 8 };
 
-static const struct {
-    const char *name;
-    enum dtype dtype;
-} types[] = {
-    {"F32", DTYPE_F32},   {"F64", DTYPE_F64}, {"F16", DTYPE_F16},
-    {"BF16", DTYPE_BF16}, {"I8", DTYPE_I8},   {"U8", DTYPE_U8},
-    {"I16", DTYPE_I16},   {"U16", DTYPE_U16}, {"I32", DTYPE_I32},
-    {"U32", DTYPE_U32},   {"I64", DTYPE_I64}, {"U64", DTYPE_U64},
-    {"BOOL", DTYPE_BOOL},
+static const char *const types[] = {
+    [DTYPE_F32] = "F32",   [DTYPE_F64] = "F64", [DTYPE_F16] = "F16",
+    [DTYPE_BF16] = "BF16", [DTYPE_I8] = "I8",   [DTYPE_U8] = "U8",
+    [DTYPE_I16] = "I16",   [DTYPE_U16] = "U16", [DTYPE_I32] = "I32",
+    [DTYPE_U32] = "U32",   [DTYPE_I64] = "I64", [DTYPE_U64] = "U64",
+    [DTYPE_BOOL] = "BOOL",
 };
+
+const char *safetensors_type(enum dtype dtype)
+{
+    return types[dtype];
+}
 
 /* The header, and the elements that it speaks of. */
 struct file {
@@ -68,8 +70,8 @@ static enum assay_status read_type(struct json_reader *json, enum dtype *dtype,
     enum assay_status st = expect(json, JSON_STRING, err);
 
     for (size_t i = 0; !st && i < sizeof types / sizeof *types; i++) {
-        if (strcmp(json_text(json, NULL), types[i].name) == 0) {
-            *dtype = types[i].dtype;
+        if (strcmp(json_text(json, NULL), types[i]) == 0) {
+            *dtype = (enum dtype)i;
             return ASSAY_OK;
         }
     }
@@ -167,6 +169,44 @@ static enum assay_status read_tensor(struct checkpoint *checkpoint,
     return st ? st : checkpoint_add(checkpoint, &view, err);
 }
 
+/* An object of texts. */
+static enum assay_status read_notes(struct checkpoint *checkpoint,
+                                    struct json_reader *json, struct error *err)
+{
+    enum json_token token = JSON_END;
+    enum assay_status st = expect(json, JSON_OBJECT_BEGIN, err);
+    struct str key = {0};
+
+    while (!st) {
+        st = json_next(json, &token, err);
+        if (st || token == JSON_OBJECT_END)
+            break;
+        str_clear(&key);
+        if (str_append(&key, json_text(json, NULL)))
+            st = error_nomem(err, key.n, "what a file says of itself");
+        if (!st)
+            st = expect(json, JSON_STRING, err);
+        if (!st)
+            st = checkpoint_add_note(checkpoint, str_text(&key),
+                                     json_text(json, NULL), err);
+    }
+    str_release(&key);
+    return st;
+}
+
+static void find_dicts(struct checkpoint *checkpoint)
+{
+    if (!checkpoint_note(checkpoint, CHECKPOINT_HAS_DICTS))
+        return;
+    for (size_t i = 0; i < checkpoint->n; i++) {
+        struct checkpoint_tensor *tensor = &checkpoint->tensors[i];
+        const char *dot = strchr(tensor->name, '.');
+
+        if (dot)
+            tensor->outer_bytes = (size_t)(dot - tensor->name);
+    }
+}
+
 static enum assay_status read_header(struct checkpoint *checkpoint,
                                      struct file *file, struct error *err)
 {
@@ -178,7 +218,7 @@ static enum assay_status read_header(struct checkpoint *checkpoint,
         if (st || token == JSON_OBJECT_END)
             break;
         if (strcmp(json_text(file->json, NULL), "__metadata__") == 0)
-            st = json_skip(file->json, err);
+            st = read_notes(checkpoint, file->json, err);
         else
             st = read_tensor(checkpoint, file, err);
     }
@@ -203,6 +243,8 @@ enum assay_status safetensors_read(struct checkpoint *checkpoint,
                               (size_t)header, &file.json, err);
     if (!st)
         st = read_header(checkpoint, &file, err);
+    if (!st)
+        find_dicts(checkpoint);
     json_reader_free(file.json);
     return st;
 }
