@@ -1,0 +1,126 @@
+/* train/trainer.h - the steps of a training, recorded.
+ *
+ * A step takes a batch, runs the model forward and backward and changes its
+ * parameters. Its spans are the parts of an iteration: "data" (waiting for the
+ * batch), "copy" (its tensors become the model's inputs), "forward", "loss"
+ * (reading the losses), "backward" and "optimizer", the three large ones with
+ * the modules inside; what is left over is shown as other.
+ *
+ * Everything random in a step follows from the seed and the number of the
+ * step, so that a training that goes on from a checkpoint makes the same next
+ * step as one that never stopped. One at a time in a process: there is one
+ * recorder.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TRAIN_TRAINER_H
+#define TRAIN_TRAINER_H
+
+#include "base/sink.h"
+#include "data/batch.h"
+#include "engine/optimizer.h"
+#include "machine/machine.h"
+#include "train/schedule.h"
+
+#include <signal.h>
+
+/* A step that has ended well. Borrowed while the caller is told. */
+struct train_step {
+    uint64_t step, n_steps;   /* from 1; n_steps 0: until the data ends */
+    uint64_t epoch, n_epochs; /* from 1; n_epochs 0: unknown */
+    size_t n_images;          /* of this step */
+    double loss;              /* the sum of its parts */
+    const char *const *part_names;
+    const double *parts;
+    size_t n_parts;
+    double learning_rate;
+    double gradient_norm; /* of all parameters together */
+    int64_t duration_ns;
+    int64_t wait_ns; /* of it, for the data */
+    bool is_warm_up; /* not part of the statistics */
+};
+
+struct train_watch {
+    void (*stepped)(void *context, const struct train_step *step);
+    void *context;
+};
+
+struct trainer_options {
+    /* The model, with its weights: outputs whose names begin with "loss" are
+     * summed, outputs that have the name of a buffer replace it. Both outlive
+     * the trainer. */
+    struct graph *graph;
+    struct pool *pool;
+    struct batch_source source;
+
+    const struct backend_class *backend; /* NULL: the portable one */
+    int n_threads;
+    const char *choices_path; /* remembered kernel choices; NULL: none */
+    double tuning_seconds;
+    const char *const *recompute; /* see engine.h */
+
+    struct optimizer_options optimizer; /* its threads and detail are not read:
+                                           they are the engine's */
+    struct schedule schedule;
+    uint64_t seed;
+    uint64_t n_steps;  /* at most, in all; 0: until the source ends */
+    uint64_t n_epochs; /* for those who are told; 0: unknown */
+
+    uint64_t n_warm_up;   /* steps before anything is counted */
+    bool keeps_all;       /* every span of every step, not of a few */
+    const char *run_path; /* NULL: nothing is recorded */
+    const char *checkpoint_path;
+    uint64_t checkpoint_every; /* steps; 0: at the end only */
+
+    struct machine_options machine; /* no backend: it is not looked at */
+    /* Not 0: end after the step under way. NULL: never. */
+    const volatile sig_atomic_t *stop;
+    struct train_watch watch;
+};
+
+struct trainer;
+
+/* Weights that are mapped from a file are copied: they are going to change. */
+enum assay_status trainer_new(const struct trainer_options *options,
+                              struct trainer **out, struct error *err);
+void trainer_free(struct trainer *trainer); /* accepts NULL */
+
+/* What is known without opening anything else: for the caller that has to
+ * choose the threads. */
+struct trainer_past {
+    uint64_t step; /* steps that were made */
+    uint64_t seed;
+    int n_threads;
+    struct batch_place place; /* of the next batch */
+};
+
+enum assay_status trainer_past(const char *path, struct trainer_past *out,
+                               struct error *err);
+
+/* Before trainer_run(): goes on behind the steps of a checkpoint. It must be of
+ * the same model, optimizer and number of threads. */
+enum assay_status trainer_resume(struct trainer *trainer, const char *path,
+                                 struct error *err);
+
+struct train_report {
+    uint64_t n_steps;   /* made by this run, warm-up included */
+    uint64_t last_step; /* of all, from 1 */
+    bool is_stopped;    /* by options.stop, before the last step */
+    double first_loss, last_loss;
+    uint64_t n_skipped; /* images that could not be used */
+    uint64_t n_small;   /* batches with fewer images than the model has
+                           inputs, passed over */
+    bool has_checkpoint;
+};
+
+/* Makes the steps; writes the checkpoint and the run at the end, also where it
+ * was stopped. A loss or gradient that is not finite is ASSAY_BAD_INPUT, with
+ * the step and the module in the message; the checkpoint is that of the step
+ * before, and the run holds what was recorded. */
+enum assay_status trainer_run(struct trainer *trainer,
+                              struct train_report *report, struct error *err);
+
+/* The weights and buffers as they are now, for torch.load(). */
+enum assay_status trainer_export(const struct trainer *trainer,
+                                 const char *path, struct error *err);
+
+#endif
