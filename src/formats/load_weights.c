@@ -10,10 +10,22 @@
 
 enum problem { PROBLEM_MISSING, PROBLEM_UNKNOWN, PROBLEM_UNFIT, n_problems };
 
+/* The name of a module, at the beginning of the name of a tensor of it. */
+struct module {
+    const char *name;
+    size_t n;
+};
+
+enum { max_renewed = 4 }; /* modules that tell classes apart */
+#define RENEWED SIZE_MAX  /* the source of a value that gets no data */
+
 struct match {
     struct graph *graph;
     const struct checkpoint *checkpoint;
     size_t *source; /* by value: tensor of the checkpoint, plus 1; 0: none */
+    bool may_renew;
+    struct module renewed[max_renewed];
+    size_t n_renewed;
     const struct weights_problems *problems;
     struct weights_report report;
     struct str first[n_problems]; /* the first of each kind, in words */
@@ -74,6 +86,90 @@ static enum assay_status note_unfit(struct match *match,
     return note(match, PROBLEM_UNFIT, err);
 }
 
+/* ---- other classes ---------------------------------------------------- */
+
+/* The module of a tensor that tells classes apart; n is 0 where it is none. A
+ * detector's predictors are whole, of a classifier it is one layer. */
+static struct module head_of(const char *name)
+{
+    static const char heads[] = "roi_heads.", predictor[] = "_predictor.";
+    const char *end = NULL;
+
+    if (strncmp(name, heads, sizeof heads - 1) == 0) {
+        end = strstr(name, predictor);
+        end = end ? end + sizeof predictor - 2 : NULL;
+    } else if (strncmp(name, "fc.", 3) == 0 ||
+               strncmp(name, "classifier.", 11) == 0) {
+        end = strrchr(name, '.');
+    }
+    return (struct module){name, end ? (size_t)(end - name) : 0};
+}
+
+/* Whether only the first size is another: the number of classes, or of boxes
+ * for them. */
+static bool has_other_classes(const struct shape *a, const struct shape *b)
+{
+    bool is_same = a->rank == b->rank && a->rank > 0;
+
+    for (int i = 1; is_same && i < a->rank; i++)
+        is_same = a->dims[i] == b->dims[i];
+    return is_same;
+}
+
+static bool is_renewed(const struct match *match, const char *name)
+{
+    struct module head = head_of(name);
+
+    for (size_t i = 0; head.n && i < match->n_renewed; i++) {
+        if (match->renewed[i].n == head.n &&
+            memcmp(match->renewed[i].name, head.name, head.n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Notes the module of a value for new classes; false where it is not that. */
+static bool renew(struct match *match, const struct value *value,
+                  const struct checkpoint_tensor *tensor)
+{
+    struct module head = head_of(value->name);
+
+    if (!match->may_renew || !head.n ||
+        !has_other_classes(&value->shape, &tensor->shape))
+        return false;
+    if (is_renewed(match, value->name))
+        return true;
+    if (match->n_renewed == max_renewed)
+        return false;
+    match->renewed[match->n_renewed++] = head;
+    return true;
+}
+
+/* All of a module's tensors are new where one is. */
+static void renew_modules(struct match *match)
+{
+    for (uint32_t id = 0;
+         match->n_renewed && id < graph_value_count(match->graph); id++) {
+        const struct value *value = graph_value(match->graph, id);
+
+        if (is_wanted(value) && is_renewed(match, value->name)) {
+            match->source[id] = RENEWED;
+            match->report.n_renewed++;
+        }
+    }
+}
+
+static enum assay_status name_renewed(const struct match *match,
+                                      struct str *out, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < match->n_renewed; i++)
+        st = str_printf(out, "%s%.*s", i ? ", " : "", (int)match->renewed[i].n,
+                        match->renewed[i].name);
+    return st ? error_nomem(err, out->n, "the names of modules") : st;
+}
+
 /* ---- matching --------------------------------------------------------- */
 
 static uint32_t find_wanted(const struct match *match, const char *name)
@@ -114,6 +210,14 @@ static bool is_passed_over(const char *name)
     return n >= n_ending && strcmp(name + n - n_ending, ending) == 0;
 }
 
+static bool fits(const struct value *value,
+                 const struct checkpoint_tensor *tensor)
+{
+    return shape_equal(&value->shape, &tensor->shape) &&
+           (value->dtype == tensor->dtype ||
+            (value->dtype == DTYPE_F32 && is_float(tensor->dtype)));
+}
+
 static enum assay_status match_tensor(struct match *match, size_t i,
                                       struct error *err)
 {
@@ -131,11 +235,9 @@ static enum assay_status match_tensor(struct match *match, size_t i,
         return note_name(match, PROBLEM_UNKNOWN, tensor->name, err);
     value = graph_value(match->graph, id);
     match->source[id] = i + 1;
-    if (!shape_equal(&value->shape, &tensor->shape) ||
-        (value->dtype != tensor->dtype &&
-         (value->dtype != DTYPE_F32 || !is_float(tensor->dtype))))
-        return note_unfit(match, value, tensor, err);
-    return ASSAY_OK;
+    if (fits(value, tensor) || renew(match, value, tensor))
+        return ASSAY_OK;
+    return note_unfit(match, value, tensor, err);
 }
 
 static enum assay_status match_all(struct match *match, struct error *err)
@@ -144,6 +246,7 @@ static enum assay_status match_all(struct match *match, struct error *err)
 
     for (size_t i = 0; !st && i < checkpoint_count(match->checkpoint); i++)
         st = match_tensor(match, i, err);
+    renew_modules(match);
     for (uint32_t id = 0; !st && id < graph_value_count(match->graph); id++) {
         const struct value *value = graph_value(match->graph, id);
 
@@ -233,15 +336,17 @@ static void match_release(struct match *match)
         str_release(&match->first[i]);
 }
 
-enum assay_status weights_load(struct graph *graph,
-                               const struct checkpoint *checkpoint,
-                               struct pool *pool,
-                               const struct weights_problems *problems,
-                               struct weights_report *report, struct error *err)
+/* renewed: NULL where every tensor has to fit. */
+static enum assay_status
+load(struct graph *graph, const struct checkpoint *checkpoint,
+     struct pool *pool, const struct weights_problems *problems,
+     struct weights_report *report, struct str *renewed, struct error *err)
 {
     size_t n_values = graph_value_count(graph);
-    struct match match = {
-        .graph = graph, .checkpoint = checkpoint, .problems = problems};
+    struct match match = {.graph = graph,
+                          .checkpoint = checkpoint,
+                          .problems = problems,
+                          .may_renew = renewed != NULL};
     enum assay_status st;
 
     match.source = mem_array(n_values, sizeof *match.source);
@@ -251,13 +356,44 @@ enum assay_status weights_load(struct graph *graph,
     st = match_all(&match, err);
     if (!st)
         st = judge(&match, err);
+    if (!st && renewed)
+        st = name_renewed(&match, renewed, err);
     for (uint32_t id = 0; !st && id < n_values; id++) {
-        if (match.source[id])
+        if (match.source[id] && match.source[id] != RENEWED)
             st = load_value(&match, id, pool, err);
     }
     if (report)
         *report = match.report;
     match_release(&match);
+    return st;
+}
+
+enum assay_status weights_load(struct graph *graph,
+                               const struct checkpoint *checkpoint,
+                               struct pool *pool,
+                               const struct weights_problems *problems,
+                               struct weights_report *report, struct error *err)
+{
+    return load(graph, checkpoint, pool, problems, report, NULL, err);
+}
+
+enum assay_status weights_load_to_train(struct graph *graph, const char *path,
+                                        struct pool *pool,
+                                        const struct weights_problems *problems,
+                                        struct weights_report *report,
+                                        struct str *renewed, struct error *err)
+{
+    struct checkpoint *checkpoint = NULL;
+    enum assay_status st = checkpoint_open(path, &checkpoint, err);
+
+    if (st)
+        return st;
+    st = checkpoint_unwrap(checkpoint, err);
+    if (!st)
+        st = load(graph, checkpoint, pool, problems, report, renewed, err);
+    if (st)
+        error_context(err, "loading %s", path);
+    checkpoint_free(checkpoint);
     return st;
 }
 
@@ -267,16 +403,6 @@ enum assay_status weights_load_file(struct graph *graph, const char *path,
                                     struct weights_report *report,
                                     struct error *err)
 {
-    struct checkpoint *checkpoint = NULL;
-    enum assay_status st = checkpoint_open(path, &checkpoint, err);
-
-    if (st)
-        return st;
-    st = checkpoint_unwrap(checkpoint, err);
-    if (!st)
-        st = weights_load(graph, checkpoint, pool, problems, report, err);
-    if (st)
-        error_context(err, "loading %s", path);
-    checkpoint_free(checkpoint);
-    return st;
+    return weights_load_to_train(graph, path, pool, problems, report, NULL,
+                                 err);
 }

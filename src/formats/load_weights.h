@@ -14,6 +14,7 @@ struct weights_report {
     size_t n_renamed;   /* of those, from names of older torchvisions */
     size_t n_converted; /* of those, from float64 or a 16-bit float */
     size_t n_missing, n_unknown, n_unfit;
+    size_t n_renewed; /* left without data: weights_load_to_train() */
 };
 
 /* Where tensors that do not fit are told of, one a line. */
@@ -41,6 +42,17 @@ enum assay_status weights_load_file(struct graph *graph, const char *path,
                                     const struct weights_problems *problems,
                                     struct weights_report *report,
                                     struct error *err);
+
+/* The same for a model that is to learn other classes than those of the file.
+ * Where the number of classes is what does not fit, the whole module that
+ * tells them apart (roi_heads.box_predictor, a classifier's last layer) is left
+ * without data, for model_fill(), and its name is appended to *renewed, with a
+ * comma between two. NULL: all has to fit. */
+enum assay_status weights_load_to_train(struct graph *graph, const char *path,
+                                        struct pool *pool,
+                                        const struct weights_problems *problems,
+                                        struct weights_report *report,
+                                        struct str *renewed, struct error *err);
 
 /* Appends what torchvision since 0.13 calls a tensor that an older one named
  * so: "backbone.fpn.inner_blocks.0.weight" is

@@ -35,11 +35,10 @@ static void put_floats(struct maker *maker, const char *name, float first)
     put(maker, name, "F32", "[2]", numbers, sizeof numbers);
 }
 
-static struct checkpoint *make(struct maker *maker)
+/* The bytes of the file; what made them is released. */
+static struct str finish(struct maker *maker)
 {
-    struct checkpoint *checkpoint = NULL;
     struct str file = {0};
-    struct buffer *buffer;
     uint64_t length;
 
     CHECK_INT(str_append_char(&maker->header, '}'), ASSAY_OK);
@@ -50,13 +49,22 @@ static struct checkpoint *make(struct maker *maker)
     CHECK_INT(str_append_n(&file, maker->header.text, maker->header.n),
               ASSAY_OK);
     CHECK_INT(str_append_n(&file, maker->data.text, maker->data.n), ASSAY_OK);
+    str_release(&maker->header);
+    str_release(&maker->data);
+    return file;
+}
+
+static struct checkpoint *make(struct maker *maker)
+{
+    struct checkpoint *checkpoint = NULL;
+    struct str file = finish(maker);
+    struct buffer *buffer;
+
     CHECK_INT(
         buffer_wrap(file.text, file.n, mem_free, file.text, &buffer, NULL),
         ASSAY_OK);
     CHECK_STATUS(checkpoint_read(buffer, &checkpoint, &err), ASSAY_OK, &err);
     buffer_release(buffer);
-    str_release(&maker->header);
-    str_release(&maker->data);
     return checkpoint;
 }
 
@@ -91,19 +99,26 @@ static uint32_t want(struct graph *graph, const char *path)
 
 enum { most_told = 4 };
 
+/* Outlives the graphs. */
+static struct pool *the_pool(void)
+{
+    static struct pool *pool;
+
+    if (!pool)
+        CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    return pool;
+}
+
 static enum assay_status load(struct graph *graph, struct maker *maker,
                               struct str *problems,
                               struct weights_report *report)
 {
     struct checkpoint *checkpoint = make(maker);
-    static struct pool *pool; /* outlives the graphs */
     struct sink sink = sink_to_str(problems);
     const struct weights_problems told = {&sink, most_told};
     enum assay_status st;
 
-    if (!pool)
-        CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
-    st = weights_load(graph, checkpoint, pool, &told, report, &err);
+    st = weights_load(graph, checkpoint, the_pool(), &told, report, &err);
     checkpoint_free(checkpoint);
     return st;
 }
@@ -301,6 +316,100 @@ TEST(loading_leaks_nothing_whichever_allocation_fails)
 }
 
 /* ---- published files -------------------------------------------------- */
+
+/* ---- to train with other classes --------------------------------------- */
+
+static enum assay_status load_to_train(struct graph *graph, struct maker *maker,
+                                       struct weights_report *report,
+                                       struct str *renewed)
+{
+    struct str file = finish(maker);
+    const char *path = test_path("start.safetensors");
+    FILE *stream = fopen(path, "wb");
+
+    CHECK_INT(fwrite(file.text, 1, file.n, stream), file.n);
+    CHECK_INT(fclose(stream), 0);
+    str_release(&file);
+    return weights_load_to_train(graph, path, the_pool(), NULL, report, renewed,
+                                 &err);
+}
+
+/* Three numbers where the model wants two. */
+static void put_wide(struct maker *maker, const char *name)
+{
+    static const float numbers[3] = {1, 2, 3};
+
+    put(maker, name, "F32", "[3]", numbers, sizeof numbers);
+}
+
+TEST(a_predictor_for_other_classes_is_left_to_be_made_anew_as_a_whole)
+{
+    struct graph *graph = new_graph();
+    uint32_t score = want(graph, "roi_heads.box_predictor.cls_score.bias");
+    uint32_t fits = want(graph, "roi_heads.box_predictor.bbox_pred.bias");
+    uint32_t other = want(graph, "roi_heads.mask_predictor.conv5_mask.bias");
+    uint32_t body = want(graph, "backbone.conv1.bias");
+    struct weights_report report;
+    struct str renewed = {0};
+    struct maker maker = {0};
+
+    put_floats(&maker, "roi_heads.box_predictor.bbox_pred.bias", 1);
+    put_wide(&maker, "roi_heads.box_predictor.cls_score.bias");
+    put_floats(&maker, "roi_heads.mask_predictor.conv5_mask.bias", 4);
+    put_floats(&maker, "backbone.conv1.bias", 5);
+    CHECK_STATUS(load_to_train(graph, &maker, &report, &renewed), ASSAY_OK,
+                 &err);
+    CHECK_STR(str_text(&renewed), "roi_heads.box_predictor");
+    CHECK_INT(report.n_renewed, 2);
+    CHECK_INT(report.n_loaded, 2);
+    CHECK(!graph_value(graph, score)->data.buffer);
+    CHECK(!graph_value(graph, fits)->data.buffer);
+    CHECK_NEAR(first_of(graph, other), 4, 0);
+    CHECK_NEAR(first_of(graph, body), 5, 0);
+    str_release(&renewed);
+    graph_free(graph);
+}
+
+TEST(of_a_classifier_only_the_last_layer_is_made_anew)
+{
+    struct graph *graph = new_graph();
+    uint32_t first = want(graph, "classifier.0.bias");
+    struct weights_report report;
+    struct str renewed = {0};
+    struct maker maker = {0};
+
+    want(graph, "classifier.6.bias");
+    put_floats(&maker, "classifier.0.bias", 2);
+    put_wide(&maker, "classifier.6.bias");
+    CHECK_STATUS(load_to_train(graph, &maker, &report, &renewed), ASSAY_OK,
+                 &err);
+    CHECK_STR(str_text(&renewed), "classifier.6");
+    CHECK_NEAR(first_of(graph, first), 2, 0);
+    str_release(&renewed);
+    graph_free(graph);
+}
+
+TEST(anything_else_that_does_not_fit_is_refused_for_training_too)
+{
+    struct graph *graph = new_graph();
+    struct weights_report report;
+    struct str renewed = {0};
+    struct maker maker = {0};
+
+    want(graph, "backbone.conv1.bias");
+    put_wide(&maker, "backbone.conv1.bias");
+    CHECK_INT(load_to_train(graph, &maker, &report, &renewed), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "backbone.conv1.bias is float32 3, the model wants "
+                        "float32 2");
+    CHECK_STR(str_text(&renewed), "");
+    graph_free(graph);
+    graph = new_graph();
+    want(graph, "roi_heads.box_predictor.cls_score.bias");
+    put(&maker, "roi_heads.box_predictor.cls_score.bias", "F32", "[1,2]",
+        (float[2]){1, 2}, 2 * sizeof(float));
+    CHECK_INT(load_to_train(graph, &maker, &report, &renewed), ASSAY_BAD_INPUT);
+    graph_free(graph);
+}
 
 TEST(a_published_model_is_found_by_its_name_and_by_its_file)
 {
