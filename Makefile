@@ -6,7 +6,7 @@
 #   make bench       measures what Assay itself costs, against its bars
 #   make install     PREFIX=/usr/local, DESTDIR= for packagers
 #   make asan        the tests under AddressSanitizer and UBSan, with clang
-#   make tsan        the recorder's tests under ThreadSanitizer
+#   make tsan        the recorder's and the loader's tests under ThreadSanitizer
 #   make fuzz        each fuzz target for FUZZ_SECONDS=60
 #   make format      clang-format over every C file
 #   make lint        clang-format, clang-tidy and shellcheck, without a finding
@@ -45,7 +45,7 @@ tsan:
 	@$(SETUP) build test
 	@scripts/build.sh build-tsan -DASSAY_TESTS=ON -DCMAKE_BUILD_TYPE=Debug \
 	    -DASSAY_SANITIZE=thread
-	@scripts/run_tests.sh build-tsan -L record
+	@scripts/run_tests.sh build-tsan -L 'record|threads'
 
 fuzz:
 	@$(SETUP) build test
