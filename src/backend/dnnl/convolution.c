@@ -24,15 +24,33 @@ static dnnl_status_t describe(const struct job *job, dnnl_alg_kind_t algorithm,
     dnnl_dims_t dilation = {attrs->dilation[0] - 1, attrs->dilation[1] - 1};
     struct dims before = dims_of(attrs->before, 2);
     struct dims after = dims_of(attrs->after, 2);
+    const struct tensor *given =
+        job->direction == DIRECTION_WEIGHTS ? job->bias_gradient : job->bias;
 
+    /* A band has all rows it is made from; backward, those that a convolution
+     * over it would reach. */
     if (job->is_band)
-        before.of[0] = after.of[0] = 0;
-    if (job->bias)
-        bias = desc_dense(&job->bias->shape);
-    return dnnl_dilated_convolution_forward_desc_init(
-        out, dnnl_forward_inference, algorithm, src, &weights,
-        job->bias ? &bias : NULL, dst, dims_of(attrs->stride, 2).of, dilation,
-        before.of, after.of);
+        before.of[0] = after.of[0] =
+            job->direction == DIRECTION_DATA ? w.dims[w.rank - 2] - 1 : 0;
+    if (given)
+        bias = desc_dense(&given->shape);
+    switch (job->direction) {
+    case DIRECTION_FORWARD:
+        return dnnl_dilated_convolution_forward_desc_init(
+            out, job->kind, algorithm, src, &weights, given ? &bias : NULL, dst,
+            dims_of(attrs->stride, 2).of, dilation, before.of, after.of);
+    case DIRECTION_DATA:
+        return dnnl_dilated_convolution_backward_data_desc_init(
+            out, algorithm, dst, &weights, src, dims_of(attrs->stride, 2).of,
+            dilation, before.of, after.of);
+    case DIRECTION_WEIGHTS:
+        return dnnl_dilated_convolution_backward_weights_desc_init(
+            out, algorithm, src, &weights, given ? &bias : NULL, dst,
+            dims_of(attrs->stride, 2).of, dilation, before.of, after.of);
+    case N_DIRECTIONS:
+        break;
+    }
+    return dnnl_invalid_arguments;
 }
 
 /* A copy of the weights, scaled. */
@@ -92,8 +110,8 @@ static bool is_depthwise(const struct job *job)
            groups == job->y.dims[1];
 }
 
-static enum assay_status choose_conv2d(struct onednn *dn, const struct job *job,
-                                       struct kernel **out, struct error *err)
+static enum assay_status choose(struct onednn *dn, const struct job *job,
+                                struct kernel **out, struct error *err)
 {
     if (is_depthwise(job) && job->x->layout &&
         !tuning_choose(dn, job, describe_depthwise, out, NULL))
@@ -101,14 +119,24 @@ static enum assay_status choose_conv2d(struct onednn *dn, const struct job *job,
     return tuning_choose(dn, job, describe_conv2d, out, err);
 }
 
-enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *y, struct error *err)
+enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
+                                struct kernel **out, struct error *err)
 {
-    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
-    struct shape w = grouped(&inputs[CONV2D_WEIGHT]->shape, attrs->groups);
-    struct kernel *kernel;
     enum assay_status st;
+
+    *out = kernel_find(dn, job);
+    if (*out)
+        return ASSAY_OK;
+    st = choose(dn, job, out, err);
+    if (!st)
+        kernel_keep(dn, job, *out);
+    return st;
+}
+
+void conv2d_set_weight(struct job *job, const struct tensor *const *inputs)
+{
+    struct shape w =
+        grouped(&inputs[CONV2D_WEIGHT]->shape, conv2d_attrs(job->node)->groups);
 
     job->weight = inputs[CONV2D_WEIGHT];
     job->weight_value = job->node->inputs[CONV2D_WEIGHT];
@@ -118,6 +146,17 @@ enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
         job->scale_value = job->node->inputs[CONV2D_SCALE];
         job->prepare = scale_weights;
     }
+}
+
+enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *y, struct error *err)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+    struct kernel *kernel;
+    enum assay_status st;
+
+    conv2d_set_weight(job, inputs);
     job->bias = inputs[CONV2D_BIAS];
     job->residual = inputs[CONV2D_RESIDUAL];
     job->has_relu = attrs->has_relu;
@@ -125,12 +164,6 @@ enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
     job->may_take_residual = job->residual &&
                              op_input_dies(job->context, CONV2D_RESIDUAL) &&
                              buffer_references(job->residual->buffer) == 1;
-    kernel = kernel_find(dn, job);
-    if (!kernel) {
-        st = choose_conv2d(dn, job, &kernel, err);
-        if (st)
-            return st;
-        kernel_keep(dn, job->at, kernel);
-    }
-    return kernel_run(dn, job, kernel, y, err);
+    st = conv2d_kernel(dn, job, &kernel, err);
+    return st ? st : kernel_run(dn, job, kernel, y, err);
 }

@@ -38,6 +38,7 @@ static const struct {
     {&op_add, forward_add, 0},
     {&op_mul, forward_mul, 0},
     {&op_batch_norm, forward_batch_norm, 0},
+    {&op_batch_norm_training, forward_batch_norm_training, 0},
     {&op_resize_nearest, forward_resize_nearest, 0},
     {&op_roi_align, forward_roi_align, 0},
 };
@@ -56,7 +57,8 @@ static void release(struct backend *backend)
     if (!dn)
         return;
     choices_close(dn->choices);
-    for (size_t i = 0; dn->kernels && i < graph_node_count(dn->graph); i++) {
+    for (size_t i = 0;
+         dn->kernels && i < N_DIRECTIONS * graph_node_count(dn->graph); i++) {
         while (dn->kernels[i]) {
             struct kernel *kernel = dn->kernels[i];
 
@@ -64,8 +66,7 @@ static void release(struct backend *backend)
             kernel_free(kernel);
         }
     }
-    for (size_t i = 0; i < dn->n_packed; i++)
-        buffer_release(dn->packed[i].buffer);
+    packed_forget(dn);
     if (dn->stream)
         dnnl_stream_destroy(dn->stream);
     if (dn->engine)
@@ -73,12 +74,11 @@ static void release(struct backend *backend)
     arena_release(&dn->memory);
     mem_free(dn->packed);
     mem_free(dn->kernels);
+    mem_free(dn->x_layouts);
     mem_free(dn);
 }
 
-/* The number of threads belongs to the calling thread and counts when a
- * kernel is made too. */
-static void set_threads(const struct onednn *dn)
+void onednn_set_threads(const struct onednn *dn)
 {
     if (dn->options.n_threads > 0)
         omp_set_num_threads(dn->options.n_threads);
@@ -102,9 +102,12 @@ static enum assay_status make(const struct graph *graph,
     dn->graph = graph;
     dn->options = *options;
     dn->tuning_left_ns = (int64_t)(seconds * 1e9);
-    dn->kernels = mem_array(graph_node_count(graph), sizeof *dn->kernels);
-    set_threads(dn);
-    if (!dn->kernels)
+    dn->may_unload = !options->is_training;
+    dn->kernels =
+        mem_array(N_DIRECTIONS * graph_node_count(graph), sizeof *dn->kernels);
+    dn->x_layouts = mem_array(graph_node_count(graph), sizeof *dn->x_layouts);
+    onednn_set_threads(dn);
+    if (!dn->kernels || !dn->x_layouts)
         st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
     else
         st = onednn_start_threads(omp_get_max_threads(), err);
@@ -169,6 +172,8 @@ static enum assay_status forward(struct backend *backend,
     struct job job = {.node = node,
                       .at = at,
                       .context = context,
+                      .kind = dn->options.is_training ? dnnl_forward_training
+                                                      : dnnl_forward_inference,
                       .x = inputs[0],
                       .scale_value = GRAPH_NONE};
     enum assay_status st = node->op->infer(node, inputs, outputs, err);
@@ -179,8 +184,16 @@ static enum assay_status forward(struct backend *backend,
     if (tensor_elements(&outputs[0]) == 0)
         return tensor_new(context->pool, outputs[0].dtype, &job.y, outputs,
                           err);
-    set_threads(dn);
+    dn->x_layouts[at] = inputs[0]->layout;
+    onednn_set_threads(dn);
     return kernels[find_kernel(node)].forward(dn, &job, inputs, outputs, err);
+}
+
+/* The graph's own data is no longer what a file holds, either. */
+static void parameters_changed(struct backend *backend)
+{
+    packed_forget(self(backend));
+    self(backend)->may_unload = false;
 }
 
 static enum assay_status to_dense(struct backend *backend,
@@ -190,7 +203,7 @@ static enum assay_status to_dense(struct backend *backend,
 {
     dnnl_memory_desc_t dense = desc_dense(&tensor->shape);
 
-    set_threads(self(backend));
+    onednn_set_threads(self(backend));
     return layout_convert(self(backend), context->pool, tensor, &dense, out,
                           err);
 }
@@ -200,11 +213,17 @@ static void pass_over(struct backend *backend)
     choices_save(self(backend)->choices);
 }
 
-static void explain_kernel(const struct kernel *kernel, struct sink *sink)
+static void explain_kernel(enum direction direction,
+                           const struct kernel *kernel, struct sink *sink)
 {
+    static const char *const names[N_DIRECTIONS] = {
+        [DIRECTION_FORWARD] = "",
+        [DIRECTION_DATA] = "backward to the data, ",
+        [DIRECTION_WEIGHTS] = "backward to the weights, "};
     char text[64];
 
-    sink_printf(sink, "  %s", shape_text(&kernel->x, text, sizeof text));
+    sink_printf(sink, "  %s%s", names[direction],
+                shape_text(&kernel->x, text, sizeof text));
     if (kernel->how)
         sink_printf(sink, ": %s, %s", kernel->candidates.items[0].name,
                     kernel->how);
@@ -241,9 +260,12 @@ static void explain(const struct backend *backend, const struct node *node,
     const struct onednn *dn = (const struct onednn *)backend;
 
     (void)node;
-    for (const struct kernel *kernel = dn->kernels[at]; kernel;
-         kernel = kernel->next)
-        explain_kernel(kernel, sink);
+    for (size_t i = 0; i < N_DIRECTIONS; i++) {
+        const struct kernel *kernel = *kernel_list(dn, (enum direction)i, at);
+
+        for (; kernel; kernel = kernel->next)
+            explain_kernel((enum direction)i, kernel, sink);
+    }
 }
 
 /* The kernel that ran last is the first of its node's. */
@@ -253,8 +275,10 @@ static void executed(const struct backend *backend, const struct node *node,
 {
     const struct onednn *dn = (const struct onednn *)backend;
 
-    if (dn->kernels[at] && tensor_elements(&outputs[0]) > 0)
-        executed_work(dn->kernels[at], node, inputs, outputs, cost);
+    const struct kernel *kernel = *kernel_list(dn, DIRECTION_FORWARD, at);
+
+    if (kernel && tensor_elements(&outputs[0]) > 0)
+        executed_work(kernel, node, inputs, outputs, cost);
 }
 
 static void memory(const struct backend *backend, size_t *weights_bytes,
@@ -283,6 +307,11 @@ const struct backend_class backend_dnnl = {
     .free = release,
     .can_run = can_run,
     .forward = forward,
+    .can_backward = onednn_can_backward,
+    .backward_reads = onednn_backward_reads,
+    .backward = onednn_run_backward,
+    .accumulate = onednn_accumulate,
+    .parameters_changed = parameters_changed,
     .to_dense = to_dense,
     .pass_over = pass_over,
     .explain = explain,

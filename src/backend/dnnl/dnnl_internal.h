@@ -44,13 +44,23 @@ struct part {
     int64_t images, rows;
 };
 
+/* What a primitive computes. Backward to the data, what it reads (x, src) is
+ * the gradient of the node's output, and what it makes (y, dst) that of its
+ * input. Backward to the weights it reads both x and the gradient (dst). */
+enum direction {
+    DIRECTION_FORWARD,
+    DIRECTION_DATA,
+    DIRECTION_WEIGHTS,
+    N_DIRECTIONS
+};
+
 /* A primitive of a node, good for one shape and layout of its input. */
 struct kernel {
     struct kernel *next; /* less recently used */
-    struct shape x;
+    struct shape x, y;
     const struct layout *x_layout;
     dnnl_primitive_t primitive;
-    dnnl_memory_desc_t weights, scratch;
+    dnnl_memory_desc_t weights, scratch, workspace;
     dnnl_memory_desc_t src, dst;           /* of the whole tensors */
     dnnl_memory_desc_t part_src, part_dst; /* as the primitive sees them */
     struct part part;                      /* 0 images: all at once */
@@ -69,13 +79,22 @@ struct onednn {
     dnnl_stream_t stream;
     struct arena memory;
     struct layout *layouts;
-    struct kernel **kernels; /* a list for each node */
+    struct kernel **kernels; /* a list for each direction and node */
+    /* In training: of the first input of each node when it ran last. */
+    const struct layout **x_layouts;
     struct packed *packed;
     size_t n_packed, packed_capacity;
     size_t scratch_bytes; /* what the greediest kernel asked for */
     struct choices *choices;
     int64_t tuning_left_ns;
+    bool may_unload; /* weights are as they were loaded: see tensor_unload() */
 };
+
+/* ---- dnnl_backend.c ------------------------------------------------------ */
+
+/* The number of threads belongs to the calling thread and counts when a
+ * kernel is made too. */
+void onednn_set_threads(const struct onednn *dn);
 
 /* ---- library.c: oneDNN's failures, layouts, reorders -------------------- */
 
@@ -98,7 +117,7 @@ struct argument {
     void *data;
 };
 
-enum { MAX_ARGUMENTS = 6 };
+enum { MAX_ARGUMENTS = 8 };
 
 enum assay_status onednn_execute(struct onednn *dn, dnnl_primitive_t primitive,
                                  const struct argument *arguments, size_t n,
@@ -156,9 +175,13 @@ bool layout_blocks(const struct tensor *tensor, struct channel_blocks *blocks);
 struct job {
     const struct node *node;
     size_t at; /* the node's index */
+    enum direction direction;
+    dnnl_prop_kind_t kind; /* forward: of inference, or of training */
     const struct op_context *context;
     /* NULL: has none */
     const struct tensor *x, *weight, *scale, *bias, *residual;
+    const struct tensor *dy; /* backward to the weights */
+    struct tensor *bias_gradient;
     uint32_t weight_value, scale_value;
     dnnl_memory_desc_t weight_desc; /* of the data as the graph holds it */
     /* Makes the weights that weight_desc describes; NULL: they are there. */
@@ -169,6 +192,9 @@ struct job {
     float relu_limit;       /* 0: none */
     bool may_take_residual; /* its memory may become the output's */
     bool is_band;           /* x holds the rows around it: none are added */
+    /* What the forward pass leaves for the backward one; NULL: nothing. */
+    struct tensor *workspace;
+    const_dnnl_primitive_desc_t hint; /* of the forward pass; may be NULL */
 };
 
 /* The kernel of the node for the job's input, or NULL. */
@@ -183,15 +209,25 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
 void kernel_free(struct kernel *kernel); /* accepts NULL */
 /* Hands it to the node; the one that waited longest goes where there are too
  * many. */
-void kernel_keep(struct onednn *dn, size_t at, struct kernel *kernel);
+void kernel_keep(struct onednn *dn, const struct job *job,
+                 struct kernel *kernel);
 
-/* On data as the primitive sees it. */
+/* Data as the primitive sees it. */
+struct operands {
+    void *src, *weights, *dst;
+};
+
 enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
-                                 const struct kernel *kernel, void *src,
-                                 void *dst, struct error *err);
+                                 const struct kernel *kernel,
+                                 const struct operands *operands,
+                                 struct error *err);
 enum assay_status kernel_run(struct onednn *dn, const struct job *job,
                              struct kernel *kernel, struct tensor *y,
                              struct error *err);
+
+/* The kernels of a node in one direction, the one that ran last first. */
+struct kernel **kernel_list(const struct onednn *dn, enum direction direction,
+                            size_t at);
 
 /* The post-operations and the scratchpad mode of a job. */
 enum assay_status job_attributes(const struct job *job,
@@ -212,8 +248,35 @@ enum assay_status parts_make(struct onednn *dn, const struct job *job,
                              const char *implementation, struct kernel **out,
                              struct error *err);
 enum assay_status parts_run(struct onednn *dn, const struct job *job,
-                            const struct kernel *kernel, const struct tensor *x,
-                            const struct tensor *y, struct error *err);
+                            const struct kernel *kernel, void *weights,
+                            const struct tensor *x, const struct tensor *y,
+                            struct error *err);
+
+/* ---- packed.c: weights as kernels want them ------------------------------ */
+
+/* The job's weights in the kernel's layout. *held is to be released after
+ * use; NULL where they are the graph's own. */
+enum assay_status packed_get(struct onednn *dn, const struct job *job,
+                             const struct kernel *kernel, struct buffer **held,
+                             void **data, struct error *err);
+/* Drops what was packed from the index on, for other kernels than this. */
+void packed_drop(struct onednn *dn, size_t from, const struct kernel *winner);
+/* Drops all. */
+void packed_forget(struct onednn *dn);
+
+/* Memory that stays. It is taken in the first pass over new shapes only, so
+ * what waits in the pool goes before a large piece comes: a run of one image
+ * does not ask for it again, and the warm-up of a longer one does. */
+enum assay_status take_lasting(struct pool *pool, uint32_t owner, size_t bytes,
+                               const char *what, struct buffer **out,
+                               struct error *err);
+/* ---- convolution.c ------------------------------------------------------- */
+
+/* What a job of a Conv2d says about its weights. */
+void conv2d_set_weight(struct job *job, const struct tensor *const *inputs);
+/* The node's kernel for the job, chosen where there is none yet. */
+enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
+                                struct kernel **out, struct error *err);
 
 /* ---- a function an op ---------------------------------------------------- */
 
@@ -224,13 +287,81 @@ typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
 onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
     forward_relu, forward_activation, forward_clip, forward_sigmoid,
-    forward_add, forward_mul, forward_batch_norm, forward_resize_nearest,
-    forward_roi_align, forward_concat, forward_dropout;
+    forward_add, forward_mul, forward_batch_norm, forward_batch_norm_training,
+    forward_resize_nearest, forward_roi_align, forward_concat, forward_dropout;
+
+typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
+                                          const struct op_backward *pass,
+                                          struct error *err);
+
+onednn_backward backward_conv2d, backward_linear, backward_max_pool2d,
+    backward_avg_pool2d, backward_adaptive_avg_pool2d, backward_relu,
+    backward_clip, backward_add, backward_dropout, backward_batch_norm,
+    backward_batch_norm_training;
+
+struct op_reads reads_conv2d(const struct node *node, uint64_t wanted);
+struct op_reads reads_linear(const struct node *node, uint64_t wanted);
+struct op_reads reads_batch_norm(const struct node *node, uint64_t wanted);
+struct op_reads reads_batch_norm_training(const struct node *node,
+                                          uint64_t wanted);
+
+/* ---- backward.c: the backward pass behind the interface ------------------ */
+
+bool onednn_can_backward(const struct backend *backend,
+                         const struct node *node);
+struct op_reads onednn_backward_reads(const struct backend *backend,
+                                      const struct node *node, uint64_t wanted);
+enum assay_status onednn_run_backward(struct backend *backend,
+                                      const struct op_context *context,
+                                      const struct node *node, size_t at,
+                                      const struct op_backward *pass,
+                                      struct error *err);
+
+/* ---- elementwise.c ------------------------------------------------------- */
+
+/* The memory of x, where it is an input that dies here, or new memory of its
+ * layout. */
+enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
+                                const struct tensor *x, size_t input,
+                                struct tensor *y, struct error *err);
+/* The job's x where its layout has channel blocks; otherwise a dense copy, put
+ * into *own. */
+enum assay_status get_blocked(struct onednn *dn, const struct job *job,
+                              struct tensor *own, const struct tensor **x,
+                              struct channel_blocks *blocks, struct error *err);
+/* to = from * scale + shift, which have a number for every channel; `to` may
+ * be `from`. */
+void scale_channels(const struct channel_blocks *blocks, const float *scale,
+                    const float *shift, const float *from, float *to);
+
+/* ---- elementwise_backward.c ---------------------------------------------- */
+
+enum assay_status onednn_accumulate(struct backend *backend,
+                                    const struct op_context *context,
+                                    struct tensor *sum, const struct tensor *dx,
+                                    struct error *err);
+
+/* A gradient in that layout to read, and memory for what is made of it: its
+ * own, where nobody else has it. */
+enum assay_status gradient_like(struct onednn *dn, const struct job *job,
+                                const struct tensor *given,
+                                const dnnl_memory_desc_t *desc,
+                                struct tensor *dy, struct tensor *dx,
+                                struct error *err);
+
+/* The gradient of what a fused ReLU was applied to; without one, a share of
+ * the gradient of the output. limit 0: none. */
+enum assay_status gradient_before_relu(struct onednn *dn, const struct job *job,
+                                       const struct op_backward *pass,
+                                       bool has_relu, float limit,
+                                       struct tensor *dy, struct error *err);
 
 /* ---- passing.c: the op's own kernel -------------------------------------- */
 
 /* On dense copies of the inputs; y has its type already. */
 onednn_forward own_kernel;
+/* Of an op with one output. */
+onednn_backward own_backward;
 
 /* ---- executed.c: what a kernel computes and moves ------------------------ */
 

@@ -7,6 +7,7 @@
 
 #include "ops/batch_norm.h"
 #include "ops/clip.h"
+#include "ops/op_threads.h"
 #include "ops/resize_nearest.h"
 #include "ops/unary_math.h"
 
@@ -16,11 +17,9 @@
 /* Below this a second thread costs more than it saves. */
 enum { parallel_elements = 1 << 15 };
 
-/* The memory of x, where it is an input that dies here, or new memory of its
- * layout. */
-static enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
-                                       const struct tensor *x, size_t input,
-                                       struct tensor *y, struct error *err)
+enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
+                                const struct tensor *x, size_t input,
+                                struct tensor *y, struct error *err)
 {
     dnnl_memory_desc_t desc = desc_of(x);
 
@@ -94,14 +93,14 @@ enum assay_status forward_sigmoid(struct onednn *dn, struct job *job,
         return own_kernel(dn, job, inputs, y, err);
     if (!kernel) {
         st = onednn_status(
-            dnnl_eltwise_forward_desc_init(&description, dnnl_forward_inference,
+            dnnl_eltwise_forward_desc_init(&description, job->kind,
                                            dnnl_eltwise_logistic, &desc, 0, 0),
             "describe a sigmoid", err);
         if (!st)
             st = kernel_make(dn, job, &description, NULL, &kernel, err);
         if (st)
             return st;
-        kernel_keep(dn, job->at, kernel);
+        kernel_keep(dn, job, kernel);
     }
     return kernel_run(dn, job, kernel, y, err);
 }
@@ -160,8 +159,9 @@ enum assay_status forward_add(struct onednn *dn, struct job *job,
 }
 
 /* One block of channels of one image. */
-static void scale_block(const struct channel_blocks *blocks, const float *scale,
-                        const float *shift, const float *from, float *to)
+OP_CLONES static void scale_block(const struct channel_blocks *blocks,
+                                  const float *scale, const float *shift,
+                                  const float *from, float *to)
 {
     int64_t block = blocks->block;
 
@@ -176,9 +176,8 @@ static void scale_block(const struct channel_blocks *blocks, const float *scale,
     }
 }
 
-static void scale_channels(const struct channel_blocks *blocks,
-                           const float *scale, const float *shift,
-                           const float *from, float *to)
+void scale_channels(const struct channel_blocks *blocks, const float *scale,
+                    const float *shift, const float *from, float *to)
 {
     int64_t n = blocks->images * blocks->n_blocks;
     int64_t size = blocks->plane * blocks->block;
@@ -291,13 +290,9 @@ static void plain_blocks(const struct shape *shape,
         blocks->plane *= shape->dims[i];
 }
 
-/* The input where its layout has channel blocks; otherwise a dense copy, put
- * into *own. */
-static enum assay_status get_blocked(struct onednn *dn, const struct job *job,
-                                     struct tensor *own,
-                                     const struct tensor **x,
-                                     struct channel_blocks *blocks,
-                                     struct error *err)
+enum assay_status get_blocked(struct onednn *dn, const struct job *job,
+                              struct tensor *own, const struct tensor **x,
+                              struct channel_blocks *blocks, struct error *err)
 {
     dnnl_memory_desc_t dense = desc_dense(&job->x->shape);
     enum assay_status st = ASSAY_OK;

@@ -16,7 +16,7 @@ static enum assay_status make_kernel(struct onednn *dn, const struct job *job,
     if (job->bias)
         bias = desc_dense(&job->bias->shape);
     st = onednn_status(dnnl_inner_product_forward_desc_init(
-                           &description, dnnl_forward_inference, &src, &weights,
+                           &description, job->kind, &src, &weights,
                            job->bias ? &bias : NULL, &dst),
                        "describe an inner product", err);
     if (!st)
@@ -41,7 +41,7 @@ enum assay_status forward_linear(struct onednn *dn, struct job *job,
         st = make_kernel(dn, job, &kernel, err);
         if (st)
             return st;
-        kernel_keep(dn, job->at, kernel);
+        kernel_keep(dn, job, kernel);
     }
     return kernel_run(dn, job, kernel, y, err);
 }

@@ -2,7 +2,6 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "base/mem.h"
-#include "base/vec.h"
 
 #include <string.h>
 
@@ -10,17 +9,25 @@
  * number of boxes with every photograph. */
 enum { max_kernels = 16 };
 
+struct kernel **kernel_list(const struct onednn *dn, enum direction direction,
+                            size_t at)
+{
+    return &dn->kernels[(size_t)direction * graph_node_count(dn->graph) + at];
+}
+
 struct kernel *kernel_find(struct onednn *dn, const struct job *job)
 {
-    for (struct kernel **link = &dn->kernels[job->at]; *link;
-         link = &(*link)->next) {
+    struct kernel **list = kernel_list(dn, job->direction, job->at);
+
+    for (struct kernel **link = list; *link; link = &(*link)->next) {
         struct kernel *kernel = *link;
 
         if (kernel->x_layout == job->x->layout &&
-            shape_equal(&kernel->x, &job->x->shape)) {
+            shape_equal(&kernel->x, &job->x->shape) &&
+            shape_equal(&kernel->y, &job->y)) {
             *link = kernel->next;
-            kernel->next = dn->kernels[job->at];
-            dn->kernels[job->at] = kernel;
+            kernel->next = *list;
+            *list = kernel;
             return kernel;
         }
     }
@@ -35,12 +42,14 @@ void kernel_free(struct kernel *kernel)
     mem_free(kernel);
 }
 
-void kernel_keep(struct onednn *dn, size_t at, struct kernel *kernel)
+void kernel_keep(struct onednn *dn, const struct job *job,
+                 struct kernel *kernel)
 {
+    struct kernel **list = kernel_list(dn, job->direction, job->at);
     struct kernel **link = &kernel->next;
 
-    kernel->next = dn->kernels[at];
-    dn->kernels[at] = kernel;
+    kernel->next = *list;
+    *list = kernel;
     for (int i = 1; i < max_kernels && *link; i++)
         link = &(*link)->next;
     while (*link) {
@@ -131,8 +140,8 @@ static enum assay_status find_implementation(
 
     if (!st)
         st = onednn_status(
-            dnnl_primitive_desc_iterator_create(&iterator, description,
-                                                attributes, dn->engine, NULL),
+            dnnl_primitive_desc_iterator_create(
+                &iterator, description, attributes, dn->engine, job->hint),
             "find a kernel", err);
     if (!st)
         st = onednn_status(seek(iterator, implementation, out),
@@ -140,6 +149,36 @@ static enum assay_status find_implementation(
     dnnl_primitive_desc_iterator_destroy(iterator);
     dnnl_primitive_attr_destroy(attributes);
     return st;
+}
+
+/* What each direction reads and makes, by the library's names. */
+static const struct {
+    dnnl_query_t src, weights, dst;
+    int src_argument, weights_argument, dst_argument;
+} names[N_DIRECTIONS] = {
+    [DIRECTION_FORWARD] = {dnnl_query_src_md, dnnl_query_weights_md,
+                           dnnl_query_dst_md, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,
+                           DNNL_ARG_DST},
+    [DIRECTION_DATA] = {dnnl_query_diff_dst_md, dnnl_query_weights_md,
+                        dnnl_query_diff_src_md, DNNL_ARG_DIFF_DST,
+                        DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+    [DIRECTION_WEIGHTS] = {dnnl_query_src_md, dnnl_query_diff_weights_md,
+                           dnnl_query_diff_dst_md, DNNL_ARG_SRC,
+                           DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
+};
+
+static void describe_kernel(const struct job *job,
+                            const_dnnl_primitive_desc_t found,
+                            struct kernel *kernel)
+{
+    kernel->x = job->x->shape;
+    kernel->y = job->y;
+    kernel->x_layout = job->x->layout;
+    kernel->src = kernel->part_src = query(found, names[job->direction].src);
+    kernel->weights = query(found, names[job->direction].weights);
+    kernel->dst = kernel->part_dst = query(found, names[job->direction].dst);
+    kernel->scratch = query(found, dnnl_query_scratchpad_md);
+    kernel->workspace = query(found, dnnl_query_workspace_md);
 }
 
 enum assay_status kernel_make(struct onednn *dn, const struct job *job,
@@ -162,41 +201,10 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
         kernel_free(kernel);
         return st;
     }
-    kernel->x = job->x->shape;
-    kernel->x_layout = job->x->layout;
-    kernel->src = kernel->part_src = query(found, dnnl_query_src_md);
-    kernel->weights = query(found, dnnl_query_weights_md);
-    kernel->dst = kernel->part_dst = query(found, dnnl_query_dst_md);
-    kernel->scratch = query(found, dnnl_query_scratchpad_md);
+    describe_kernel(job, found, kernel);
     dnnl_primitive_desc_destroy(found);
     *out = kernel;
     return ASSAY_OK;
-}
-
-static enum assay_status take_as(struct pool *pool, uint32_t owner,
-                                 size_t bytes, const char *what,
-                                 struct buffer **out, struct error *err)
-{
-    uint32_t before = pool_set_owner(pool, owner);
-    enum assay_status st = pool_take(pool, bytes, what, out, err);
-
-    pool_set_owner(pool, before);
-    return st;
-}
-
-/* What is worth a detour. */
-static const size_t large_bytes = 16 << 20;
-
-/* Memory that stays. It is taken in the first pass over new shapes only, so
- * what waits in the pool goes before a large piece comes: a run of one image
- * does not ask for it again, and the warm-up of a longer one does. */
-static enum assay_status take_lasting(struct pool *pool, uint32_t owner,
-                                      size_t bytes, const char *what,
-                                      struct buffer **out, struct error *err)
-{
-    if (bytes >= large_bytes)
-        pool_trim(pool);
-    return take_as(pool, owner, bytes, what, out, err);
 }
 
 /* As much for every kernel as the greediest has asked for, so that the pool
@@ -212,146 +220,9 @@ static enum assay_status take_scratch(struct onednn *dn, struct pool *pool,
     if (!bytes)
         return ASSAY_OK;
     if (bytes <= dn->scratch_bytes)
-        return take_as(pool, OWNER_SCRATCH, dn->scratch_bytes, what, out, err);
+        return pool_take_scratch(pool, dn->scratch_bytes, what, out, err);
     dn->scratch_bytes = bytes;
     return take_lasting(pool, OWNER_SCRATCH, bytes, what, out, err);
-}
-
-static enum assay_status
-remember_packed(struct onednn *dn, struct packed packed, struct error *err)
-{
-    struct packed *moved = vec_reserve(dn->packed, &dn->packed_capacity,
-                                       dn->n_packed + 1, sizeof *dn->packed);
-
-    if (!moved)
-        return error_nomem(err, sizeof *moved, "the list of weights");
-    dn->packed = moved;
-    dn->packed[dn->n_packed++] = packed;
-    return ASSAY_OK;
-}
-
-static struct packed *find_packed(struct onednn *dn,
-                                  const struct packed *wanted)
-{
-    for (size_t i = 0; i < dn->n_packed; i++) {
-        struct packed *packed = &dn->packed[i];
-
-        if (packed->value == wanted->value &&
-            packed->scale_value == wanted->scale_value &&
-            packed->layout == wanted->layout)
-            return packed;
-    }
-    return NULL;
-}
-
-static enum assay_status prepare_weights(const struct job *job,
-                                         struct tensor *out, struct error *err)
-{
-    if (job->prepare)
-        return job->prepare(job, out, err);
-    *out = tensor_share(job->weight);
-    return ASSAY_OK;
-}
-
-/* Reorders large weights as they lie in the graph, some rows at a time, each
- * of which leaves memory when it is done where it lies in a file. False where
- * the kernel's layout cannot be cut so. */
-static bool pack_rows(struct onednn *dn, const struct job *job,
-                      const struct kernel *kernel, void *packed)
-{
-    static const int64_t step = 128; /* a multiple of every block of rows */
-    struct shape rows = job->weight->shape;
-    size_t each = tensor_bytes(job->weight) / (size_t)rows.dims[0];
-    dnnl_memory_desc_t whole = desc_dense(&rows), to;
-    dnnl_dims_t offsets = {0};
-
-    if (job->prepare || rows.dims[0] % step ||
-        tensor_bytes(job->weight) < large_bytes ||
-        !dnnl_memory_desc_equal(&job->weight_desc, &whole))
-        return false;
-    rows.dims[0] = step;
-    whole = desc_dense(&rows);
-    for (; offsets[0] < job->weight->shape.dims[0]; offsets[0] += step) {
-        struct tensor part = *job->weight;
-
-        part.shape = rows;
-        part.offset += (size_t)offsets[0] * each;
-        if (dnnl_memory_desc_init_submemory(&to, &kernel->weights,
-                                            dims_of(rows.dims, rows.rank).of,
-                                            offsets) ||
-            onednn_reorder(dn, job->context->pool, &whole, tensor_data(&part),
-                           &to, packed, NULL))
-            return false;
-        tensor_unload(&part);
-    }
-    return true;
-}
-
-/* Reorders the job's weights into new memory. The graph keeps them as they
- * came, so that another layout can follow; what lies in a file leaves memory
- * until then. */
-static enum assay_status pack(struct onednn *dn, const struct job *job,
-                              const struct kernel *kernel,
-                              struct buffer **buffer, struct error *err)
-{
-    struct tensor dense;
-    enum assay_status st;
-
-    *buffer = NULL;
-    st = take_lasting(job->context->pool, OWNER_PACKED,
-                      dnnl_memory_desc_get_size(&kernel->weights),
-                      "reordered weights", buffer, err);
-    if (!st && pack_rows(dn, job, kernel, buffer_data(*buffer)))
-        return ASSAY_OK;
-    if (!st)
-        st = prepare_weights(job, &dense, err);
-    if (st) {
-        buffer_release(*buffer);
-        return st;
-    }
-    st = onednn_reorder(dn, job->context->pool, &job->weight_desc,
-                        tensor_data(&dense), &kernel->weights,
-                        buffer_data(*buffer), err);
-    tensor_release(&dense);
-    if (st)
-        buffer_release(*buffer);
-    else
-        tensor_unload(job->weight);
-    return st;
-}
-
-/* The job's weights in the kernel's layout: reordered once, then shared by
- * every node that reads the same parameter in the same way. */
-static enum assay_status pack_weights(struct onednn *dn, const struct job *job,
-                                      const struct kernel *kernel, void **data,
-                                      struct error *err)
-{
-    struct packed packed = {.value = job->weight_value,
-                            .scale_value = job->scale_value};
-    const struct packed *found;
-    enum assay_status st;
-
-    *data = tensor_data(job->weight);
-    if (!job->prepare &&
-        dnnl_memory_desc_equal(&job->weight_desc, &kernel->weights))
-        return ASSAY_OK;
-    st = layout_intern(dn, &kernel->weights, &packed.layout, err);
-    if (st)
-        return st;
-    found = find_packed(dn, &packed);
-    if (!found) {
-        st = pack(dn, job, kernel, &packed.buffer, err);
-        if (st)
-            return st;
-        st = remember_packed(dn, packed, err);
-        if (st) {
-            buffer_release(packed.buffer);
-            return st;
-        }
-        found = &packed;
-    }
-    *data = buffer_data(found->buffer);
-    return ASSAY_OK;
 }
 
 /* The output, which holds the residual where there is one: its own memory
@@ -380,37 +251,137 @@ static enum assay_status make_output(struct onednn *dn, const struct job *job,
     return st;
 }
 
+/* Adds the bias, or its gradient, and what passes from the forward pass to
+ * the backward one. */
+static size_t add_extras(const struct job *job, const struct kernel *kernel,
+                         dnnl_memory_desc_t *bias, struct argument *arguments)
+{
+    const struct tensor *given = job->bias;
+    size_t n = 0;
+
+    if (job->direction == DIRECTION_WEIGHTS)
+        given = job->bias_gradient;
+    if (given && job->direction != DIRECTION_DATA) {
+        *bias = desc_dense(&given->shape);
+        arguments[n++] = (struct argument){
+            .id = job->direction == DIRECTION_FORWARD ? DNNL_ARG_BIAS
+                                                      : DNNL_ARG_DIFF_BIAS,
+            .desc = bias,
+            .data = tensor_data(given)};
+    }
+    if (job->workspace)
+        arguments[n++] = (struct argument){.id = DNNL_ARG_WORKSPACE,
+                                           .desc = &kernel->workspace,
+                                           .data = tensor_data(job->workspace)};
+    return n;
+}
+
 enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
-                                 const struct kernel *kernel, void *src,
-                                 void *dst, struct error *err)
+                                 const struct kernel *kernel,
+                                 const struct operands *operands,
+                                 struct error *err)
 {
     struct argument arguments[MAX_ARGUMENTS] = {
-        {.id = DNNL_ARG_SRC, .desc = &kernel->part_src, .data = src},
-        {.id = DNNL_ARG_DST, .desc = &kernel->part_dst, .data = dst}};
+        {.id = names[job->direction].src_argument,
+         .desc = &kernel->part_src,
+         .data = operands->src},
+        {.id = names[job->direction].dst_argument,
+         .desc = &kernel->part_dst,
+         .data = operands->dst}};
     size_t n = 2, scratch_bytes = dnnl_memory_desc_get_size(&kernel->scratch);
     struct buffer *scratch = NULL;
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st =
+        take_scratch(dn, job->context->pool, scratch_bytes, &scratch, err);
     dnnl_memory_desc_t bias;
 
-    if (job->weight) {
-        arguments[n].id = DNNL_ARG_WEIGHTS;
-        arguments[n].desc = &kernel->weights;
-        st = pack_weights(dn, job, kernel, &arguments[n++].data, err);
-    }
-    if (job->bias) {
-        bias = desc_dense(&job->bias->shape);
-        arguments[n++] = (struct argument){
-            .id = DNNL_ARG_BIAS, .desc = &bias, .data = tensor_data(job->bias)};
-    }
-    if (!st)
-        st = take_scratch(dn, job->context->pool, scratch_bytes, &scratch, err);
+    if (st)
+        return st;
+    if (operands->weights)
+        arguments[n++] =
+            (struct argument){.id = names[job->direction].weights_argument,
+                              .desc = &kernel->weights,
+                              .data = operands->weights};
+    n += add_extras(job, kernel, &bias, arguments + n);
     if (scratch)
         arguments[n++] = (struct argument){.id = DNNL_ARG_SCRATCHPAD,
                                            .desc = &kernel->scratch,
                                            .data = buffer_data(scratch)};
-    if (!st)
-        st = onednn_execute(dn, kernel->primitive, arguments, n, err);
+    st = onednn_execute(dn, kernel->primitive, arguments, n, err);
     buffer_release(scratch);
+    return st;
+}
+
+/* From x to y: forward, or backward from the gradient of the output to that
+ * of the input. */
+static enum assay_status run_through(struct onednn *dn, const struct job *job,
+                                     struct kernel *kernel, struct tensor *y,
+                                     struct error *err)
+{
+    struct buffer *held = NULL;
+    struct operands operands;
+    struct tensor x;
+    enum assay_status st =
+        layout_convert(dn, job->context->pool, job->x, &kernel->src, &x, err);
+
+    if (st)
+        return st;
+    kernel->reorders_x = x.buffer != job->x->buffer;
+    st = make_output(dn, job, kernel, y, err);
+    if (!st)
+        st = packed_get(dn, job, kernel, &held, &operands.weights, err);
+    if (!st && kernel->part.images) {
+        st = parts_run(dn, job, kernel, operands.weights, &x, y, err);
+    } else if (!st) {
+        operands.src = tensor_data(&x);
+        operands.dst = tensor_data(y);
+        st = kernel_execute(dn, job, kernel, &operands, err);
+    }
+    buffer_release(held);
+    tensor_release(&x);
+    if (st)
+        tensor_release(y);
+    return st;
+}
+
+/* The gradient of the weights, as the graph holds them. */
+static enum assay_status run_to_weights(struct onednn *dn,
+                                        const struct job *job,
+                                        struct kernel *kernel,
+                                        struct tensor *dw, struct error *err)
+{
+    struct pool *pool = job->context->pool;
+    bool is_direct =
+        dnnl_memory_desc_equal(&job->weight_desc, &kernel->weights);
+    struct buffer *packed = NULL;
+    struct tensor x = {0}, dy = {0};
+    enum assay_status st;
+
+    st = tensor_new(pool, DTYPE_F32, &job->weight->shape, dw, err);
+    if (!st)
+        st = layout_convert(dn, pool, job->x, &kernel->src, &x, err);
+    if (!st)
+        st = layout_convert(dn, pool, job->dy, &kernel->dst, &dy, err);
+    if (!st && !is_direct)
+        st =
+            pool_take_scratch(pool, dnnl_memory_desc_get_size(&kernel->weights),
+                              "a gradient of weights", &packed, err);
+    if (!st) {
+        struct operands operands = {.src = tensor_data(&x),
+                                    .weights = is_direct ? tensor_data(dw)
+                                                         : buffer_data(packed),
+                                    .dst = tensor_data(&dy)};
+
+        kernel->reorders_x = x.buffer != job->x->buffer;
+        st = kernel_execute(dn, job, kernel, &operands, err);
+    }
+    if (!st && !is_direct)
+        st = onednn_reorder(dn, pool, &kernel->weights, buffer_data(packed),
+                            &job->weight_desc, tensor_data(dw), err);
+    buffer_release(packed);
+    tensor_release(&dy);
+    tensor_release(&x);
+    if (st)
+        tensor_release(dw);
     return st;
 }
 
@@ -418,21 +389,7 @@ enum assay_status kernel_run(struct onednn *dn, const struct job *job,
                              struct kernel *kernel, struct tensor *y,
                              struct error *err)
 {
-    struct tensor x;
-    enum assay_status st;
-
-    st = layout_convert(dn, job->context->pool, job->x, &kernel->src, &x, err);
-    if (st)
-        return st;
-    kernel->reorders_x = x.buffer != job->x->buffer;
-    st = make_output(dn, job, kernel, y, err);
-    if (!st && kernel->part.images)
-        st = parts_run(dn, job, kernel, &x, y, err);
-    else if (!st)
-        st = kernel_execute(dn, job, kernel, tensor_data(&x), tensor_data(y),
-                            err);
-    tensor_release(&x);
-    if (st)
-        tensor_release(y);
-    return st;
+    if (job->direction == DIRECTION_WEIGHTS)
+        return run_to_weights(dn, job, kernel, y, err);
+    return run_through(dn, job, kernel, y, err);
 }

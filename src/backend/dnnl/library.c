@@ -228,11 +228,12 @@ enum assay_status layout_tensor(struct onednn *dn, struct pool *pool,
                                 struct error *err)
 {
     dnnl_memory_desc_t dense = desc_dense(shape);
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
 
+    if (dnnl_memory_desc_equal(desc, &dense))
+        return tensor_new(pool, DTYPE_F32, shape, out, err);
     *out = (struct tensor){.dtype = DTYPE_F32, .shape = *shape};
-    if (!dnnl_memory_desc_equal(desc, &dense))
-        st = layout_intern(dn, desc, &out->layout, err);
+    st = layout_intern(dn, desc, &out->layout, err);
     if (!st)
         st = pool_take(pool, dnnl_memory_desc_get_size(desc), "a tensor",
                        &out->buffer, err);

@@ -44,12 +44,13 @@ static bool is_smallest(const struct shape *y, struct part part)
 }
 
 /* A sum would be added twice where parts overlap; bands need rows that follow
- * each other. */
+ * each other; a gradient of weights is one sum over all. */
 static bool can_divide(const struct job *job, struct part part)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
 
     return !job->residual && attrs->groups == 1 &&
+           job->direction != DIRECTION_WEIGHTS &&
            (part.rows == job->y.dims[2] ||
             (attrs->stride[0] == 1 && attrs->dilation[0] == 1));
 }
@@ -92,6 +93,7 @@ make_part(struct onednn *dn, const struct job *job, struct part part,
     if (st)
         return st;
     kernel->x = job->x->shape;
+    kernel->y = job->y;
     kernel->part = part;
     if (desc_like(&kernel->part_src, &job->x->shape, &kernel->src) &&
         desc_like(&kernel->part_dst, &job->y, &kernel->dst))
@@ -208,17 +210,24 @@ static void place_band(const struct channel_blocks *blocks,
                (size_t)(rows * line) * sizeof *image);
 }
 
-/* One image, band by band. */
-static enum assay_status run_bands(struct onednn *dn, const struct job *job,
-                                   const struct kernel *kernel,
-                                   const struct tensor *x,
-                                   const struct tensor *y, float *memory,
-                                   int64_t image, struct error *err)
+/* Of what is read, above the first row of what is made. */
+static int64_t rows_before(const struct job *job)
 {
-    size_t src_bytes = dnnl_memory_desc_get_size(&kernel->part_src);
-    float *src = memory, *dst = memory + src_bytes / sizeof *memory;
-    int64_t height = job->y.dims[2], rows = kernel->part.rows;
     int64_t before = conv2d_attrs(job->node)->before[0];
+
+    if (job->direction == DIRECTION_DATA)
+        return job->weight->shape.dims[2] - 1 - before;
+    return before;
+}
+
+/* One image, band by band. */
+static enum assay_status
+run_bands(struct onednn *dn, const struct job *job, const struct kernel *kernel,
+          const struct operands *operands, const struct tensor *x,
+          const struct tensor *y, int64_t image, struct error *err)
+{
+    int64_t height = job->y.dims[2], rows = kernel->part.rows;
+    int64_t before = rows_before(job);
     struct channel_blocks from, to;
     enum assay_status st = ASSAY_OK;
 
@@ -230,18 +239,18 @@ static enum assay_status run_bands(struct onednn *dn, const struct job *job,
         cut_band(&from, &kernel->part_src, x->shape.dims[3], top - before,
                  tensor_f32(x) +
                      image * from.n_blocks * from.plane * from.block,
-                 src);
-        st = kernel_execute(dn, job, kernel, src, dst, err);
+                 operands->src);
+        st = kernel_execute(dn, job, kernel, operands, err);
         if (!st)
-            place_band(&to, &kernel->part_dst, job->y.dims[3], top, dst,
-                       tensor_f32(y) +
-                           image * to.n_blocks * to.plane * to.block);
+            place_band(
+                &to, &kernel->part_dst, job->y.dims[3], top, operands->dst,
+                tensor_f32(y) + image * to.n_blocks * to.plane * to.block);
     }
     return st;
 }
 
 static enum assay_status run_images(struct onednn *dn, const struct job *job,
-                                    const struct kernel *kernel,
+                                    const struct kernel *kernel, void *weights,
                                     const struct tensor *x,
                                     const struct tensor *y, struct error *err)
 {
@@ -253,28 +262,38 @@ static enum assay_status run_images(struct onednn *dn, const struct job *job,
     for (int64_t i = 0; !st && i < n; i += each) {
         size_t first = (size_t)(i + each <= n ? i : n - each);
 
-        st = kernel_execute(dn, job, kernel,
-                            (char *)tensor_data(x) + first * src,
-                            (char *)tensor_data(y) + first * dst, err);
+        struct operands operands = {.src = (char *)tensor_data(x) + first * src,
+                                    .weights = weights,
+                                    .dst =
+                                        (char *)tensor_data(y) + first * dst};
+
+        st = kernel_execute(dn, job, kernel, &operands, err);
     }
     return st;
 }
 
 enum assay_status parts_run(struct onednn *dn, const struct job *job,
-                            const struct kernel *kernel, const struct tensor *x,
-                            const struct tensor *y, struct error *err)
+                            const struct kernel *kernel, void *weights,
+                            const struct tensor *x, const struct tensor *y,
+                            struct error *err)
 {
+    size_t src_bytes = dnnl_memory_desc_get_size(&kernel->part_src);
+    struct operands operands = {.weights = weights};
     struct buffer *memory;
     enum assay_status st;
 
     if (kernel->part.rows == job->y.dims[2])
-        return run_images(dn, job, kernel, x, y, err);
-    st = pool_take(job->context->pool,
-                   dnnl_memory_desc_get_size(&kernel->part_src) +
-                       dnnl_memory_desc_get_size(&kernel->part_dst),
-                   "a band of a map", &memory, err);
+        return run_images(dn, job, kernel, weights, x, y, err);
+    st = pool_take_scratch(job->context->pool,
+                           src_bytes +
+                               dnnl_memory_desc_get_size(&kernel->part_dst),
+                           "a band of a map", &memory, err);
+    if (st)
+        return st;
+    operands.src = buffer_data(memory);
+    operands.dst = (char *)operands.src + src_bytes;
     for (int64_t i = 0; !st && i < job->y.dims[0]; i++)
-        st = run_bands(dn, job, kernel, x, y, buffer_data(memory), i, err);
+        st = run_bands(dn, job, kernel, &operands, x, y, i, err);
     buffer_release(memory);
     return st;
 }

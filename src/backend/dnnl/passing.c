@@ -64,6 +64,74 @@ enum assay_status own_kernel(struct onednn *dn, struct job *job,
     return st;
 }
 
+/* Dense copies, or shares, of what may be without data. */
+static enum assay_status make_dense(struct onednn *dn,
+                                    const struct op_context *context,
+                                    const struct tensor *from,
+                                    struct tensor *out, struct error *err)
+{
+    dnnl_memory_desc_t dense;
+
+    if (from->buffer && from->layout) {
+        dense = desc_dense(&from->shape);
+        return layout_convert(dn, context->pool, from, &dense, out, err);
+    }
+    *out = *from;
+    if (from->buffer)
+        *out = tensor_share(from);
+    out->layout = NULL;
+    return ASSAY_OK;
+}
+
+static enum assay_status make_gradients(const struct job *job,
+                                        const struct op_backward *pass,
+                                        struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < job->node->n_inputs; i++) {
+        struct tensor *dx = &pass->dx[i];
+
+        if (!op_wants(pass, i))
+            continue;
+        st = tensor_new(job->context->pool, DTYPE_F32, &pass->inputs[i]->shape,
+                        dx, err);
+        if (!st)
+            memset(tensor_data(dx), 0, tensor_bytes(dx));
+    }
+    return st;
+}
+
+enum assay_status own_backward(struct onednn *dn, struct job *job,
+                               const struct op_backward *pass,
+                               struct error *err)
+{
+    const struct node *node = job->node;
+    struct tensor own[max_inputs] = {{0}}, y = {0}, dy = {0};
+    const struct tensor *list[max_inputs] = {0}, *gradients = &dy;
+    struct op_backward dense = *pass;
+    enum assay_status st = make_gradients(job, pass, err);
+
+    for (size_t i = 0; !st && i < node->n_inputs; i++) {
+        if (pass->inputs[i])
+            st = make_dense(dn, job->context, pass->inputs[i], &own[i], err);
+        list[i] = pass->inputs[i] ? &own[i] : NULL;
+    }
+    if (!st)
+        st = make_dense(dn, job->context, &pass->outputs[0], &y, err);
+    if (!st)
+        st = make_dense(dn, job->context, pass->dy[0], &dy, err);
+    dense.inputs = list;
+    dense.outputs = &y;
+    dense.dy = &gradients;
+    if (!st)
+        st = node->op->backward(job->context, node, &dense, err);
+    release_all(own, node->n_inputs);
+    tensor_release(&y);
+    tensor_release(&dy);
+    return st;
+}
+
 /* The layout that all maps can be put behind one another in, channel block by
  * channel block: that of the first blocked one, where no block is shared. */
 static bool find_blocks(const struct node *node,

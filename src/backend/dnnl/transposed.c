@@ -38,10 +38,9 @@ static enum assay_status make_transposed(struct onednn *dn,
         bias = desc_dense(&job->bias->shape);
     st = onednn_status(
         dnnl_deconvolution_forward_desc_init(
-            &description, dnnl_forward_inference, dnnl_deconvolution_direct,
-            &src, &weights, job->bias ? &bias : NULL, &dst,
-            dims_of(attrs->stride, 2).of, dims_of(attrs->before, 2).of,
-            dims_of(attrs->after, 2).of),
+            &description, job->kind, dnnl_deconvolution_direct, &src, &weights,
+            job->bias ? &bias : NULL, &dst, dims_of(attrs->stride, 2).of,
+            dims_of(attrs->before, 2).of, dims_of(attrs->after, 2).of),
         "describe a transposed convolution", err);
     if (!st)
         st = kernel_make(dn, job, &description, NULL, out, err);
@@ -64,7 +63,7 @@ static enum assay_status run_transposed(struct onednn *dn, struct job *job,
         st = make_transposed(dn, job, &w, &kernel, err);
         if (st)
             return st;
-        kernel_keep(dn, job->at, kernel);
+        kernel_keep(dn, job, kernel);
     }
     return kernel_run(dn, job, kernel, y, err);
 }
@@ -163,9 +162,9 @@ static enum assay_status make_windows(struct onednn *dn, const struct job *job,
         st = error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
     if (!st)
         st = onednn_status(dnnl_convolution_forward_desc_init(
-                               &description, dnnl_forward_inference,
-                               dnnl_convolution_direct, &src, &weights,
-                               job->bias ? &bias : NULL, &dst, one, zero, zero),
+                               &description, job->kind, dnnl_convolution_direct,
+                               &src, &weights, job->bias ? &bias : NULL, &dst,
+                               one, zero, zero),
                            "describe a convolution", err);
     if (!st)
         st = kernel_make(dn, job, &description, NULL, out, err);
@@ -214,22 +213,27 @@ static enum assay_status run_parts(struct onednn *dn, const struct job *job,
     int64_t n = job->y.dims[0], each = kernel->part.images;
     size_t src = dnnl_memory_desc_get_size(&kernel->src) / (size_t)n;
     size_t dst = dnnl_memory_desc_get_size(&kernel->dst) / (size_t)n;
-    struct buffer *channels;
-    enum assay_status st = pool_take(
-        job->context->pool, dnnl_memory_desc_get_size(&kernel->part_dst),
-        "the windows of a map", &channels, err);
+    struct buffer *channels = NULL, *held;
+    struct operands operands;
+    enum assay_status st =
+        packed_get(dn, job, kernel, &held, &operands.weights, err);
 
+    if (!st)
+        st = pool_take_scratch(job->context->pool,
+                               dnnl_memory_desc_get_size(&kernel->part_dst),
+                               "the windows of a map", &channels, err);
     for (int64_t i = 0; !st && i < n; i += each) {
         size_t first = (size_t)(i + each <= n ? i : n - each);
 
-        st = kernel_execute(dn, job, kernel,
-                            (char *)tensor_data(job->x) + first * src,
-                            buffer_data(channels), err);
+        operands.src = (char *)tensor_data(job->x) + first * src;
+        operands.dst = buffer_data(channels);
+        st = kernel_execute(dn, job, kernel, &operands, err);
         if (!st)
             lay_out(job, blocks, each, buffer_data(channels),
                     tensor_f32(y) + first * dst / sizeof(float));
     }
     buffer_release(channels);
+    buffer_release(held);
     return st;
 }
 
@@ -253,7 +257,7 @@ static enum assay_status run_windows(struct onednn *dn, struct job *job,
     if (!st && !kernel) {
         st = make_windows(dn, job, &kernel, err);
         if (!st)
-            kernel_keep(dn, job->at, kernel);
+            kernel_keep(dn, job, kernel);
     }
     if (!st)
         st = layout_tensor(dn, job->context->pool, &kernel->dst, &job->y, y,

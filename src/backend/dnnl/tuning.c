@@ -19,32 +19,53 @@ static const struct {
 
 enum { n_algorithms = sizeof algorithms / sizeof *algorithms };
 
-/* "n1 c64 h200 w200 o64 k3x3 s1x1 d1x1 p1,1,1,1 g1 nChw16c" */
+static const char *task_name(const struct job *job)
+{
+    switch (job->direction) {
+    case DIRECTION_DATA:
+        return "backward data ";
+    case DIRECTION_WEIGHTS:
+        return "backward weights ";
+    case DIRECTION_FORWARD:
+    case N_DIRECTIONS:
+        break;
+    }
+    return job->kind == dnnl_forward_training ? "training " : "";
+}
+
+/* "n1 c64 h200 w200 o64 k3x3 s1x1 d1x1 p1,1,1,1 g1 nChw16c", behind what is
+ * done where that is not inference. */
 static void write_key(const struct job *job, char *text, size_t size)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
-    const int64_t *x = job->x->shape.dims, *w = job->weight->shape.dims;
+    const int64_t *w = job->weight->shape.dims;
+    const int64_t *x =
+        job->direction == DIRECTION_DATA ? job->y.dims : job->x->shape.dims;
     dnnl_memory_desc_t desc = desc_of(job->x);
 
     snprintf(text, size,
-             "n%" PRId64 " c%" PRId64 " h%" PRId64 " w%" PRId64 " o%" PRId64
+             "%sn%" PRId64 " c%" PRId64 " h%" PRId64 " w%" PRId64 " o%" PRId64
              " k%" PRId64 "x%" PRId64 " s%" PRId64 "x%" PRId64 " d%" PRId64
              "x%" PRId64 " p%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
              " g%" PRId64 " %s",
-             x[0], x[1], x[2], x[3], w[0], w[2], w[3], attrs->stride[0],
-             attrs->stride[1], attrs->dilation[0], attrs->dilation[1],
-             attrs->before[0], attrs->before[1], attrs->after[0],
-             attrs->after[1], attrs->groups, desc_text(&desc));
+             task_name(job), x[0], x[1], x[2], x[3], w[0], w[2], w[3],
+             attrs->stride[0], attrs->stride[1], attrs->dilation[0],
+             attrs->dilation[1], attrs->before[0], attrs->before[1],
+             attrs->after[0], attrs->after[1], attrs->groups, desc_text(&desc));
 }
 
 /* Taken only where nothing else is: kernels that any processor can run, and
  * those that want channels last. These are no faster than the ones on blocked
  * channels, but Winograd's are blocked, and a reorder of a large map costs a
  * fifth of its convolution. */
-static bool is_last_resort(const_dnnl_primitive_desc_t found, const char *name)
+static bool is_last_resort(const_dnnl_primitive_desc_t found, const char *name,
+                           enum direction direction)
 {
-    const dnnl_memory_desc_t *dst =
-        dnnl_primitive_desc_query_md(found, dnnl_query_dst_md, 0);
+    const dnnl_memory_desc_t *dst = dnnl_primitive_desc_query_md(
+        found,
+        direction == DIRECTION_FORWARD ? dnnl_query_dst_md
+                                       : dnnl_query_diff_dst_md,
+        0);
 
     return strncmp(name, "ref", 3) == 0 || strstr(name, "gemm") ||
            strcmp(desc_text(dst), "nhwc") == 0;
@@ -71,6 +92,7 @@ static bool is_listed(const struct candidates *list, const char *name)
 /* The first ones of an algorithm that are no last resort, or else the very
  * first. Some are there twice under one name: the first of them counts. */
 static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
+                                            enum direction direction,
                                             size_t algorithm,
                                             struct candidates *list)
 {
@@ -88,7 +110,8 @@ static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
         name = implementation_name(found);
         snprintf(next.name, sizeof next.name, "%s %s",
                  algorithms[algorithm].name, name);
-        if (!is_last_resort(found, name) && !is_listed(list, next.name))
+        if (!is_last_resort(found, name, direction) &&
+            !is_listed(list, next.name))
             list->items[list->n++] = next;
         if (!first.name[0])
             first = next;
@@ -131,8 +154,9 @@ static enum assay_status list_candidates(struct onednn *dn,
             dnnl_primitive_desc_iterator_create(&iterator, &description,
                                                 attributes, dn->engine, NULL))
             continue;
-        st = onednn_status(append_implementations(iterator, i, list),
-                           "list its kernels", err);
+        st = onednn_status(
+            append_implementations(iterator, job->direction, i, list),
+            "list its kernels", err);
         dnnl_primitive_desc_iterator_destroy(iterator);
     }
     dnnl_primitive_attr_destroy(attributes);
@@ -179,22 +203,6 @@ static void guess(const struct job *job, struct candidates *list)
         return;
     list->items[0] = list->items[1];
     list->items[1] = first;
-}
-
-/* Drops what the losers packed, from the index on. */
-static void drop_packed(struct onednn *dn, size_t from,
-                        const struct kernel *winner)
-{
-    size_t kept = from;
-
-    for (size_t i = from; i < dn->n_packed; i++) {
-        if (dnnl_memory_desc_equal(&dn->packed[i].layout->desc,
-                                   &winner->weights))
-            dn->packed[kept++] = dn->packed[i];
-        else
-            buffer_release(dn->packed[i].buffer);
-    }
-    dn->n_packed = kept;
 }
 
 /* Candidates that run turn by turn, so that what else the machine does falls
@@ -372,7 +380,7 @@ static enum assay_status compare(struct onednn *dn, const struct job *job,
         *out = NULL;
         return st;
     }
-    drop_packed(dn, n_packed, *out);
+    packed_drop(dn, n_packed, *out);
     return ASSAY_OK;
 }
 

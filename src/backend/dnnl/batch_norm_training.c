@@ -1,0 +1,428 @@
+/* backend/dnnl/batch_norm_training.c - BatchNorm with statistics of the batch,
+ * and the gradients of both kinds.
+ *
+ * A map is read twice on the way forward and twice on the way back. */
+#include "backend/dnnl/channel_sums.h"
+
+#include "ops/batch_norm.h"
+#include "ops/normalize.h"
+#include "ops/op_threads.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- forward ------------------------------------------------------------- */
+
+/* Means, then variances. */
+static enum assay_status find_statistics(const struct op_context *context,
+                                         const struct batch *batch,
+                                         const struct tensor *statistics,
+                                         struct error *err)
+{
+    int64_t n = batch_channels(batch);
+    float *variance = tensor_f32(statistics) + n;
+    enum assay_status st =
+        batch_sums(context, batch, tensor_f32(statistics), err);
+
+    for (int64_t c = 0; !st && c < n; c++)
+        variance[c] = (float)((double)variance[c] / batch_pixels(batch));
+    return st;
+}
+
+/* What the backward pass, or a second forward one, finds. */
+static enum assay_status get_statistics(const struct job *job,
+                                        const struct batch *batch,
+                                        struct tensor *own, struct error *err)
+{
+    const struct op_context *context = job->context;
+    struct shape shape = shape_of(2, (int64_t)2, batch_channels(batch));
+    enum assay_status st;
+
+    if (context->saved && context->is_again) {
+        *own = tensor_share(context->saved);
+        return ASSAY_OK;
+    }
+    st = tensor_new(context->pool, DTYPE_F32, &shape, own, err);
+    if (!st)
+        st = find_statistics(context, batch, own, err);
+    if (!st && context->saved)
+        *context->saved = tensor_share(own);
+    return st;
+}
+
+static float factor_of(const struct node *node, float variance)
+{
+    const struct normalize_attrs *attrs = node->attrs;
+    float eps =
+        node->op == &op_batch_norm ? batch_norm_attrs(node)->eps : attrs->eps;
+
+    return (float)(1 / sqrt((double)variance + (double)eps));
+}
+
+/* Scales, then shifts; both 0 behind the last channel. */
+static enum assay_status make_affine(const struct job *job,
+                                     const struct tensor *const *inputs,
+                                     const struct tensor *statistics,
+                                     struct tensor *out, struct error *err)
+{
+    const float *mean = tensor_f32(statistics);
+    int64_t n = statistics->shape.dims[1];
+    float *scale;
+    enum assay_status st =
+        tensor_new(job->context->pool, DTYPE_F32, &statistics->shape, out, err);
+
+    if (st)
+        return st;
+    scale = tensor_f32(out);
+    memset(scale, 0, tensor_bytes(out));
+    for (int64_t c = 0; c < job->x->shape.dims[1]; c++) {
+        scale[c] = tensor_f32(inputs[BATCH_NORM_WEIGHT])[c] *
+                   factor_of(job->node, mean[n + c]);
+        scale[n + c] =
+            tensor_f32(inputs[BATCH_NORM_BIAS])[c] - mean[c] * scale[c];
+    }
+    return ASSAY_OK;
+}
+
+/* The new running statistics, as many as are asked for. */
+static enum assay_status update_running(const struct job *job,
+                                        const struct tensor *const *inputs,
+                                        const struct tensor *statistics,
+                                        struct tensor *outputs,
+                                        struct error *err)
+{
+    const struct normalize_attrs *attrs = job->node->attrs;
+    const float *now = tensor_f32(statistics);
+    int64_t n = statistics->shape.dims[1];
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 1; !st && i < job->node->n_outputs; i++) {
+        const float *old =
+            tensor_f32(inputs[i == 1 ? BATCH_NORM_MEAN : BATCH_NORM_VARIANCE]);
+        struct shape shape = outputs[i].shape;
+
+        st =
+            tensor_new(job->context->pool, DTYPE_F32, &shape, &outputs[i], err);
+        for (int64_t c = 0; !st && c < shape.dims[0]; c++)
+            tensor_f32(&outputs[i])[c] =
+                old[c] * attrs->momentum +
+                now[(int64_t)(i - 1) * n + c] * (1 - attrs->momentum);
+    }
+    return st;
+}
+
+enum assay_status
+forward_batch_norm_training(struct onednn *dn, struct job *job,
+                            const struct tensor *const *inputs,
+                            struct tensor *y, struct error *err)
+{
+    struct tensor own, statistics = {0}, affine = {0};
+    const struct tensor *x;
+    struct batch batch = {.dy = NULL};
+    enum assay_status st = get_blocked(dn, job, &own, &x, &batch.blocks, err);
+
+    if (!st) {
+        batch.x = tensor_f32(x);
+        st = get_statistics(job, &batch, &statistics, err);
+    }
+    if (!st)
+        st = make_affine(job, inputs, &statistics, &affine, err);
+    if (!st)
+        st = update_running(job, inputs, &statistics, y, err);
+    if (!st)
+        st = reuse_or_make(dn, job, x, BATCH_NORM_X, y, err);
+    if (!st)
+        scale_channels(&batch.blocks, tensor_f32(&affine),
+                       tensor_f32(&affine) + affine.shape.dims[1],
+                       tensor_f32(x), tensor_f32(y));
+    tensor_release(&affine);
+    tensor_release(&statistics);
+    tensor_release(&own);
+    return st;
+}
+
+/* ---- backward ------------------------------------------------------------ */
+
+/* dx = dy * of_dy + x * of_x + shift */
+struct combination {
+    float *of_dy, *of_x, *shift; /* a number for every channel */
+};
+
+OP_CLONES static void combine_block(const struct channel_blocks *blocks,
+                                    const struct combination *by,
+                                    int64_t channel, const float *x,
+                                    const float *dy, float *dx)
+{
+    const float *of_dy = by->of_dy + channel, *of_x = by->of_x + channel;
+    const float *shift = by->shift + channel;
+    int64_t block = blocks->block;
+
+    if (block == 1) {
+        for (int64_t p = 0; p < blocks->plane; p++)
+            dx[p] = dy[p] * *of_dy + x[p] * *of_x + *shift;
+        return;
+    }
+    for (int64_t p = 0; p < blocks->plane; p++) {
+        for (int64_t c = 0; c < block; c++)
+            dx[p * block + c] = dy[p * block + c] * of_dy[c] +
+                                x[p * block + c] * of_x[c] + shift[c];
+    }
+}
+
+static void combine(const struct batch *batch, const struct combination *by,
+                    float *dx)
+{
+    const struct channel_blocks *blocks = &batch->blocks;
+    int64_t size = blocks->plane * blocks->block;
+
+#pragma omp parallel for
+    for (int64_t i = 0; i < blocks->images * blocks->n_blocks; i++)
+        combine_block(blocks, by, i % blocks->n_blocks * blocks->block,
+                      batch->x + i * size, batch->dy + i * size, dx + i * size);
+}
+
+/* Of weight and bias, from the two sums. */
+static enum assay_status parameter_gradients(const struct job *job,
+                                             const struct op_backward *pass,
+                                             const struct tensor *statistics,
+                                             const float *sums,
+                                             struct error *err)
+{
+    int64_t n = statistics->shape.dims[1];
+    const float *variance = tensor_f32(statistics) + n;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = BATCH_NORM_WEIGHT; i <= BATCH_NORM_BIAS; i++) {
+        struct tensor *d = &pass->dx[i];
+
+        if (st || !op_wants(pass, i))
+            continue;
+        st = tensor_new(job->context->pool, DTYPE_F32, &pass->inputs[i]->shape,
+                        d, err);
+        for (int64_t c = 0; !st && c < (int64_t)tensor_elements(d); c++)
+            tensor_f32(d)[c] =
+                i == BATCH_NORM_BIAS
+                    ? sums[c]
+                    : sums[n + c] * factor_of(job->node, variance[c]);
+    }
+    return st;
+}
+
+/* The mean of dy over the batch is taken off, and what of it goes along with
+ * x. */
+static void find_combination(const struct job *job,
+                             const struct op_backward *pass,
+                             const struct batch *batch,
+                             const struct tensor *statistics, const float *sums,
+                             const struct combination *out)
+{
+    int64_t n = statistics->shape.dims[1];
+    const float *mean = tensor_f32(statistics), *variance = mean + n;
+    double count = batch_pixels(batch);
+
+    for (int64_t c = 0; c < pass->inputs[BATCH_NORM_X]->shape.dims[1]; c++) {
+        double factor = (double)factor_of(job->node, variance[c]);
+        double scale =
+            (double)tensor_f32(pass->inputs[BATCH_NORM_WEIGHT])[c] * factor;
+        double slope = -scale * factor * factor * (double)sums[n + c] / count;
+
+        out->of_dy[c] = (float)scale;
+        out->of_x[c] = (float)slope;
+        out->shift[c] =
+            (float)(-scale * (double)sums[c] / count - slope * (double)mean[c]);
+    }
+}
+
+struct op_reads reads_batch_norm_training(const struct node *node,
+                                          uint64_t wanted)
+{
+    (void)node;
+    return (struct op_reads){
+        .inputs = wanted ? 1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT : 0};
+}
+
+/* A gradient and the x it belongs to, in one layout. */
+struct norm_pass {
+    struct batch batch;
+    struct tensor own, dy, dx; /* own: of x, where it had to be brought */
+};
+
+static enum assay_status open_pass(struct onednn *dn, struct job *job,
+                                   const struct op_backward *pass,
+                                   struct norm_pass *out, struct error *err)
+{
+    const struct tensor *x;
+    dnnl_memory_desc_t desc;
+    enum assay_status st;
+
+    *out = (struct norm_pass){.dy = {0}};
+    job->x = pass->inputs[BATCH_NORM_X];
+    st = get_blocked(dn, job, &out->own, &x, &out->batch.blocks, err);
+    if (st)
+        return st;
+    desc = desc_of(x);
+    st = gradient_like(dn, job, pass->dy[0], &desc, &out->dy, &out->dx, err);
+    if (st)
+        return st;
+    out->batch.x = tensor_f32(x);
+    out->batch.dy = tensor_f32(&out->dy);
+    return ASSAY_OK;
+}
+
+static void close_pass(struct norm_pass *pass)
+{
+    tensor_release(&pass->own);
+    tensor_release(&pass->dy);
+    tensor_release(&pass->dx);
+}
+
+/* Room for a few numbers a channel, all 0. */
+static enum assay_status make_rows(const struct op_context *context, int64_t n,
+                                   int64_t channels, struct tensor *out,
+                                   struct error *err)
+{
+    struct shape shape = shape_of(2, n, channels);
+    enum assay_status st =
+        tensor_new(context->pool, DTYPE_F32, &shape, out, err);
+
+    if (!st)
+        memset(tensor_data(out), 0, tensor_bytes(out));
+    return st;
+}
+
+enum assay_status backward_batch_norm_training(struct onednn *dn,
+                                               struct job *job,
+                                               const struct op_backward *pass,
+                                               struct error *err)
+{
+    const struct tensor *statistics = pass->saved;
+    struct norm_pass norm;
+    struct tensor rows = {0};
+    int64_t n = 0;
+    enum assay_status st = open_pass(dn, job, pass, &norm, err);
+
+    if (!st) {
+        n = batch_channels(&norm.batch);
+        norm.batch.mean = tensor_f32(statistics);
+        st = make_rows(job->context, 5, n, &rows, err);
+    }
+    if (!st)
+        st = batch_sums(job->context, &norm.batch, tensor_f32(&rows), err);
+    if (!st)
+        st = parameter_gradients(job, pass, statistics, tensor_f32(&rows), err);
+    if (!st && op_wants(pass, BATCH_NORM_X)) {
+        struct combination by = {.of_dy = tensor_f32(&rows) + 2 * n,
+                                 .of_x = tensor_f32(&rows) + 3 * n,
+                                 .shift = tensor_f32(&rows) + 4 * n};
+
+        find_combination(job, pass, &norm.batch, statistics, tensor_f32(&rows),
+                         &by);
+        combine(&norm.batch, &by, tensor_f32(&norm.dx));
+        pass->dx[BATCH_NORM_X] = tensor_share(&norm.dx);
+    }
+    tensor_release(&rows);
+    close_pass(&norm);
+    return st;
+}
+
+/* ---- with statistics that are given ---------------------------------------
+ */
+
+struct op_reads reads_batch_norm(const struct node *node, uint64_t wanted)
+{
+    struct op_reads reads = {0};
+
+    (void)node;
+    if (wanted)
+        reads.inputs = (1 << BATCH_NORM_INPUTS) - 2;
+    if (wanted & (1 << BATCH_NORM_WEIGHT | 1 << BATCH_NORM_BIAS))
+        reads.inputs |= 1 << BATCH_NORM_X;
+    return reads;
+}
+
+/* Statistics as they lie in *saved in training. */
+static void copy_statistics(const struct op_backward *pass, int64_t n,
+                            float *mean)
+{
+    for (int64_t c = 0; c < pass->inputs[BATCH_NORM_X]->shape.dims[1]; c++) {
+        mean[c] = tensor_f32(pass->inputs[BATCH_NORM_MEAN])[c];
+        mean[n + c] = tensor_f32(pass->inputs[BATCH_NORM_VARIANCE])[c];
+    }
+}
+
+static enum assay_status to_affine(struct onednn *dn, struct job *job,
+                                   const struct op_backward *pass,
+                                   struct error *err)
+{
+    struct norm_pass norm;
+    struct tensor sums = {0}, statistics = {0};
+    int64_t n = 0;
+    enum assay_status st = open_pass(dn, job, pass, &norm, err);
+
+    if (!st) {
+        n = batch_channels(&norm.batch);
+        st = make_rows(job->context, 2, n, &statistics, err);
+    }
+    if (!st)
+        st = make_rows(job->context, 2, n, &sums, err);
+    if (!st) {
+        copy_statistics(pass, n, tensor_f32(&statistics));
+        norm.batch.mean = tensor_f32(&statistics);
+        st = batch_sums(job->context, &norm.batch, tensor_f32(&sums), err);
+    }
+    if (!st)
+        st =
+            parameter_gradients(job, pass, &statistics, tensor_f32(&sums), err);
+    tensor_release(&sums);
+    tensor_release(&statistics);
+    close_pass(&norm);
+    return st;
+}
+
+static enum assay_status to_data(struct onednn *dn, struct job *job,
+                                 const struct op_backward *pass,
+                                 struct error *err)
+{
+    struct channel_blocks blocks;
+    struct tensor own, dy = {0}, affine = {0};
+    const struct tensor *given;
+    dnnl_memory_desc_t desc;
+    float shift;
+    enum assay_status st;
+
+    job->x = pass->dy[0];
+    st = get_blocked(dn, job, &own, &given, &blocks, err);
+    if (!st)
+        st = make_rows(job->context, 2, blocks.n_blocks * blocks.block, &affine,
+                       err);
+    if (!st) {
+        desc = desc_of(given);
+        st = gradient_like(dn, job, given, &desc, &dy, &pass->dx[0], err);
+    }
+    if (!st) {
+        for (int64_t c = 0; c < given->shape.dims[1]; c++)
+            batch_norm_affine(job->node, pass->inputs, c,
+                              &tensor_f32(&affine)[c], &shift);
+        scale_channels(&blocks, tensor_f32(&affine),
+                       tensor_f32(&affine) + affine.shape.dims[1],
+                       tensor_f32(&dy), tensor_f32(&pass->dx[0]));
+    }
+    tensor_release(&affine);
+    tensor_release(&dy);
+    tensor_release(&own);
+    return st;
+}
+
+enum assay_status backward_batch_norm(struct onednn *dn, struct job *job,
+                                      const struct op_backward *pass,
+                                      struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (op_wants(pass, BATCH_NORM_WEIGHT) || op_wants(pass, BATCH_NORM_BIAS))
+        st = to_affine(dn, job, pass, err);
+    if (!st && op_wants(pass, BATCH_NORM_X))
+        st = to_data(dn, job, pass, err);
+    return st;
+}

@@ -1,0 +1,35 @@
+/* backend/dnnl/channel_sums.h - sums over the channels of a batch, as norms
+ * need them.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_DNNL_CHANNEL_SUMS_H
+#define BACKEND_DNNL_CHANNEL_SUMS_H
+
+#include "backend/dnnl/dnnl_internal.h"
+
+struct batch {
+    struct channel_blocks blocks;
+    const float *x;
+    const float *dy;   /* a gradient in the same layout; NULL: there is none */
+    const float *mean; /* with dy: of x, a channel each */
+};
+
+/* Channels with those that fill up the last block. */
+static inline int64_t batch_channels(const struct batch *batch)
+{
+    return batch->blocks.n_blocks * batch->blocks.block;
+}
+
+static inline double batch_pixels(const struct batch *batch)
+{
+    return (double)batch->blocks.images * (double)batch->blocks.plane;
+}
+
+/* Two sums of every channel into out[2 * channels]. Without dy: the means of
+ * x, then the squares of x around them. With dy: its sums, then those of its
+ * products with x around the mean. The same whatever the number of threads. */
+enum assay_status batch_sums(const struct op_context *context,
+                             const struct batch *batch, float *out,
+                             struct error *err);
+
+#endif

@@ -1,0 +1,171 @@
+/* backend/dnnl/elementwise_backward.c - gradients of ReLU, Clip, Add and
+ * Dropout, and sums of gradients, on the layouts that convolutions leave.
+ *
+ * A gradient of an output is read by the node that made the output and by
+ * nobody after it: where its memory has no other reference, what is made of it
+ * takes its place. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "ops/clip.h"
+#include "ops/op_threads.h"
+
+#include <math.h>
+
+/* What one thread does at a time: it stays in the cache. */
+enum { chunk = 1 << 13 };
+
+static size_t held_elements(const struct tensor *tensor)
+{
+    return tensor->layout ? dnnl_memory_desc_get_size(&tensor->layout->desc) /
+                                sizeof(float)
+                          : tensor_elements(tensor);
+}
+
+enum assay_status gradient_like(struct onednn *dn, const struct job *job,
+                                const struct tensor *given,
+                                const dnnl_memory_desc_t *desc,
+                                struct tensor *dy, struct tensor *dx,
+                                struct error *err)
+{
+    bool is_alone = buffer_references(given->buffer) == 1;
+    enum assay_status st =
+        layout_convert(dn, job->context->pool, given, desc, dy, err);
+
+    *dx = (struct tensor){0};
+    if (st)
+        return st;
+    if (is_alone || dy->buffer != given->buffer)
+        *dx = tensor_share(dy);
+    else
+        st =
+            layout_tensor(dn, job->context->pool, desc, &given->shape, dx, err);
+    if (st)
+        tensor_release(dy);
+    return st;
+}
+
+/* Lets through where low < y < high. */
+OP_CLONES static void pass_between(const float *dy, const float *y, float low,
+                                   float high, float *dx, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        dx[i] = y[i] > low && y[i] < high ? dy[i] : 0;
+}
+
+static enum assay_status between(struct onednn *dn, const struct job *job,
+                                 const struct op_backward *pass, float low,
+                                 float high, struct tensor *dx,
+                                 struct error *err)
+{
+    const struct tensor *y = &pass->outputs[0];
+    dnnl_memory_desc_t desc = desc_of(y);
+    int64_t n = (int64_t)held_elements(y);
+    struct tensor dy;
+    enum assay_status st =
+        gradient_like(dn, job, pass->dy[0], &desc, &dy, dx, err);
+
+    if (st)
+        return st;
+#pragma omp parallel for if (n > chunk)
+    for (int64_t i = 0; i < n; i += chunk)
+        pass_between(tensor_f32(&dy) + i, tensor_f32(y) + i, low, high,
+                     tensor_f32(dx) + i,
+                     (size_t)(n - i < chunk ? n - i : chunk));
+    tensor_release(&dy);
+    return ASSAY_OK;
+}
+
+enum assay_status gradient_before_relu(struct onednn *dn, const struct job *job,
+                                       const struct op_backward *pass,
+                                       bool has_relu, float limit,
+                                       struct tensor *dy, struct error *err)
+{
+    if (has_relu)
+        return between(dn, job, pass, 0, limit > 0 ? limit : INFINITY, dy, err);
+    *dy = tensor_share(pass->dy[0]);
+    return ASSAY_OK;
+}
+
+enum assay_status backward_relu(struct onednn *dn, struct job *job,
+                                const struct op_backward *pass,
+                                struct error *err)
+{
+    return between(dn, job, pass, 0, INFINITY, &pass->dx[0], err);
+}
+
+enum assay_status backward_clip(struct onednn *dn, struct job *job,
+                                const struct op_backward *pass,
+                                struct error *err)
+{
+    const struct clip_attrs *attrs = clip_attrs(job->node);
+
+    return between(dn, job, pass, attrs->low, attrs->high, &pass->dx[0], err);
+}
+
+/* Both summands share it. */
+enum assay_status backward_add(struct onednn *dn, struct job *job,
+                               const struct op_backward *pass,
+                               struct error *err)
+{
+    (void)dn, (void)err;
+    for (size_t i = 0; i < job->node->n_inputs; i++) {
+        if (op_wants(pass, i))
+            pass->dx[i] = tensor_share(pass->dy[0]);
+    }
+    return ASSAY_OK;
+}
+
+enum assay_status backward_dropout(struct onednn *dn, struct job *job,
+                                   const struct op_backward *pass,
+                                   struct error *err)
+{
+    (void)dn, (void)job, (void)err;
+    pass->dx[0] = tensor_share(pass->dy[0]);
+    return ASSAY_OK;
+}
+
+OP_CLONES static void add_up(const float *a, const float *b, float *sum,
+                             size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] = a[i] + b[i];
+}
+
+static void add_gradients(const struct tensor *a, const struct tensor *b,
+                          const struct tensor *sum)
+{
+    int64_t n = (int64_t)held_elements(a);
+
+#pragma omp parallel for if (n > chunk)
+    for (int64_t i = 0; i < n; i += chunk)
+        add_up(tensor_f32(a) + i, tensor_f32(b) + i, tensor_f32(sum) + i,
+               (size_t)(n - i < chunk ? n - i : chunk));
+}
+
+/* In a layout of the backend's where one has it: it came from a kernel, and
+ * the next kernel will want it. */
+enum assay_status onednn_accumulate(struct backend *backend,
+                                    const struct op_context *context,
+                                    struct tensor *sum, const struct tensor *dx,
+                                    struct error *err)
+{
+    struct onednn *dn = (struct onednn *)backend;
+    struct job job = {.context = context};
+    dnnl_memory_desc_t desc = desc_of(sum->layout ? sum : dx);
+    struct tensor a, b, out;
+    enum assay_status st;
+
+    onednn_set_threads(dn);
+    st = layout_convert(dn, context->pool, dx, &desc, &b, err);
+    if (st)
+        return st;
+    st = gradient_like(dn, &job, sum, &desc, &a, &out, err);
+    if (!st) {
+        add_gradients(&a, &b, &out);
+        tensor_release(&a);
+        tensor_release(sum);
+        *sum = out;
+    }
+    tensor_release(&b);
+    return st;
+}
