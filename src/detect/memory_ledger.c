@@ -25,6 +25,8 @@ static enum assay_status add_owned(struct run *run, struct pool *pool,
         {OWNER_PACKED, LEDGER_WEIGHTS, "as kernels want them"},
         {OWNER_SCRATCH, LEDGER_SCRATCH, "of kernels"},
         {OWNER_IMAGES, LEDGER_IMAGES, "as tensors"},
+        {OWNER_GRADIENTS, LEDGER_GRADIENTS, "of parameters"},
+        {OWNER_OPTIMIZER, LEDGER_OPTIMIZER, ""},
         {OWNER_OTHER, LEDGER_ACTIVATIONS, "of no module"},
     };
     enum assay_status st = ASSAY_OK;
@@ -39,15 +41,14 @@ static enum assay_status add_modules(struct run *run,
                                      const struct memory_account *account,
                                      struct error *err)
 {
-    const struct session *session = account->session;
-    size_t n = graph_scope_count(session->graph);
+    size_t n = graph_scope_count(account->graph);
     enum assay_status st =
         add(run, LEDGER_ACTIVATIONS, account->model,
-            pool_peak_of(session->pool, OWNER_MODULE), "", err);
+            pool_peak_of(account->pool, OWNER_MODULE), "", err);
 
     for (uint32_t i = 0; !st && i < n; i++)
         st = add(run, LEDGER_ACTIVATIONS, account->scopes[i],
-                 pool_peak_of(session->pool, OWNER_MODULE + 1 + i), "", err);
+                 pool_peak_of(account->pool, OWNER_MODULE + 1 + i), "", err);
     return st;
 }
 
@@ -137,7 +138,7 @@ enum assay_status memory_ledger(struct run *run,
                                 const struct memory_account *account,
                                 struct error *err)
 {
-    struct pool *pool = account->session->pool;
+    struct pool *pool = account->pool;
     struct pool_usage usage = pool_usage(pool);
     enum assay_status st = add_owned(run, pool, err);
 

@@ -5,12 +5,13 @@
 #define DETECT_MEMORY_LEDGER_H
 
 #include "detect/process_memory.h"
-#include "detect/session.h"
+#include "graph/graph.h"
 #include "run/run.h"
 
-/* What there is to tell of a session's memory. */
+/* What there is to tell of a model's memory. */
 struct memory_account {
-    const struct session *session;
+    struct pool *pool;
+    const struct graph *graph;
     struct process_memory process;
     size_t picture_bytes;   /* decoded photographs of one iteration, the most */
     uint32_t model;         /* its scope in the run */
