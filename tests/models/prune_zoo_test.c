@@ -1,0 +1,281 @@
+/* Pruning every model of the zoo: what is left is a network, and the same one
+ * where only channels went that are zero. */
+#include "backend/backend.h"
+#include "base/random.h"
+#include "engine/engine.h"
+#include "graph/survey.h"
+#include "models/models.h"
+#include "ops/conv2d.h"
+#include "ops/ops.h"
+#include "ops/prune.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct error err;
+static struct pool *pool;
+
+static struct graph *build(const char *name)
+{
+    struct model_options options = model_options_for(name, MODEL_IMAGENET);
+    struct graph *graph;
+
+    err = (struct error){0};
+    options.n_classes = 10;
+    CHECK_STATUS(model_build(name, &options, &graph, &err), ASSAY_OK, &err);
+    return graph;
+}
+
+static struct shape image_shape(const char *name)
+{
+    return model_task(name) == TASK_DETECTION
+               ? shape_of(3, (int64_t)3, (int64_t)96, (int64_t)128)
+               : shape_of(4, (int64_t)1, (int64_t)3, (int64_t)64, (int64_t)64);
+}
+
+static struct graph *prune(const char *name, const struct graph *graph,
+                           const struct prune_options *options,
+                           struct prune_report *report)
+{
+    struct shape shape = image_shape(name);
+    struct graph *pruned;
+
+    *report = (struct prune_report){0};
+    CHECK_STATUS(
+        graph_prune(graph, &shape, options, pool, &pruned, report, &err),
+        ASSAY_OK, &err);
+    CHECK_STATUS(graph_check(pruned, &err), ASSAY_OK, &err);
+    return pruned;
+}
+
+static void run(const char *name, const struct graph *graph,
+                struct tensor *output)
+{
+    struct engine_options options = {
+        .backend = backend_best(),
+        .backend_options = {.n_threads = 2, .is_plain = true}};
+    struct tensor image, outputs[8] = {{0}};
+    struct shape shape = image_shape(name);
+    struct random random = random_seed(5);
+    struct engine *engine;
+
+    CHECK_INT(tensor_new(pool, DTYPE_F32, &shape, &image, &err), ASSAY_OK);
+    for (size_t i = 0; i < tensor_elements(&image); i++)
+        tensor_f32(&image)[i] = (float)random_unit(&random);
+    CHECK_STATUS(engine_new(graph, pool, &options, &engine, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(engine_run(engine, &image, outputs, &err), ASSAY_OK, &err);
+    *output = outputs[0];
+    for (size_t i = 1; i < graph_output_count(graph); i++)
+        tensor_release(&outputs[i]);
+    tensor_release(&image);
+    engine_free(engine);
+}
+
+/* ---- every model is a network at every level ----------------------------- */
+
+static size_t count_filters(const struct graph *graph)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < graph_node_count(graph); i++) {
+        const struct node *node = graph_node(graph, i);
+
+        if (node->op == &op_conv2d)
+            n += (size_t)graph_value(graph, node->inputs[CONV2D_WEIGHT])
+                     ->shape.dims[0];
+    }
+    return n;
+}
+
+static void check_level(const char *name, double percent, bool has_run)
+{
+    struct prune_options options = {
+        .percent = percent, .seed = 7, .mode = PRUNE_RANDOM};
+    struct graph *graph = build(name), *pruned;
+    struct prune_report report;
+    double share;
+
+    pruned = prune(name, graph, &options, &report);
+    /* Of what may go, the share asked for; rounding moves small layers. */
+    share = (double)(report.filters - report.kept_filters) /
+            (double)(report.filters - report.bound_filters);
+    CHECK_NEAR(share, percent / 100, 0.02);
+    if (model_task(name) == TASK_CLASSIFICATION) {
+        CHECK_INT(count_filters(graph) - count_filters(pruned),
+                  report.filters - report.kept_filters);
+        CHECK(graph_parameter_elements(pruned) <=
+              graph_parameter_elements(graph));
+    }
+    if (has_run) {
+        struct tensor output;
+
+        CHECK_STATUS(model_fill(pruned, pool, 1, &err), ASSAY_OK, &err);
+        run(name, pruned, &output);
+        if (model_task(name) == TASK_CLASSIFICATION) {
+            CHECK_INT(output.shape.dims[1], 10);
+            CHECK(isfinite(tensor_f32(&output)[0]));
+        }
+        tensor_release(&output);
+    }
+    prune_report_release(&report);
+    graph_free(pruned);
+    graph_free(graph);
+}
+
+static void for_each_model(void (*check)(const char *name))
+{
+    const char *const *names = model_names();
+
+    CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(names[i], model_full_name(names[i])) == 0) {
+            print_message("  %s\n", names[i]);
+            check(names[i]);
+        }
+    }
+    pool_free(pool);
+}
+
+static void check_levels(const char *name)
+{
+    static const double levels[] = {0, 5, 50, 95};
+
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        check_level(name, levels[i], false);
+    check_level(name, 80, true);
+}
+
+TEST(every_model_is_a_network_at_every_level)
+{
+    for_each_model(check_levels);
+}
+
+TEST(what_no_level_may_remove_is_what_makes_the_outputs)
+{
+    static const struct {
+        const char *name;
+        size_t n_bound;
+    } cases[] = {
+        {"resnet18", 0},
+        {"googlenet", 0},
+        {"mobilenet_v2", 0},
+        {"squeezenet1_1", 10}, /* its classifier is a convolution */
+    };
+
+    CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct prune_options options = {.percent = 50};
+        struct graph *graph = build(cases[i].name), *pruned;
+        struct prune_report report;
+
+        pruned = prune(cases[i].name, graph, &options, &report);
+        CHECK_INT(report.bound_filters, cases[i].n_bound);
+        CHECK_INT(report.filters, count_filters(graph));
+        prune_report_release(&report);
+        graph_free(pruned);
+        graph_free(graph);
+    }
+    pool_free(pool);
+}
+
+TEST(a_residual_stage_is_one_group)
+{
+    struct prune_options options = {.percent = 50};
+    struct graph *graph, *pruned;
+    struct prune_report report;
+
+    CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    graph = build("resnet50");
+    pruned = prune("resnet50", graph, &options, &report);
+    /* conv1, then layer1.0: two of its own, and the sum of all three blocks. */
+    CHECK_STR(report.groups[0].name, "conv1");
+    CHECK_STR(report.groups[3].name, "layer1.0.conv3");
+    CHECK_INT(report.groups[3].n_layers, 4); /* conv3 thrice, downsample */
+    CHECK_INT(report.groups[3].channels, 256);
+    CHECK_INT(report.groups[3].filters, 4 * 256);
+    CHECK_INT(report.groups[3].kept_filters, 4 * 128);
+    prune_report_release(&report);
+    graph_free(pruned);
+    graph_free(graph);
+    pool_free(pool);
+}
+
+/* ---- what is zero can go ---------------------------------------------------
+ */
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), n_ending = strlen(ending);
+
+    return n >= n_ending && strcmp(text + n - n_ending, ending) == 0;
+}
+
+/* Whether a list of numbers a channel has to be zero where its filter is. */
+static bool is_list_of_filters(const struct value *value)
+{
+    return value->shape.rank == 1 && !ends_with(value->name, "running_var") &&
+           !strstr(value->name, "fc") && !strstr(value->name, "classifier.");
+}
+
+/* Every third filter, and the norm and the bias behind it. */
+static void clear_some(struct graph *graph)
+{
+    for (uint32_t id = 0; id < graph_value_count(graph); id++) {
+        const struct value *value = graph_value(graph, id);
+        size_t n, row;
+
+        if (value->kind != VALUE_PARAMETER && value->kind != VALUE_BUFFER)
+            continue;
+        if (value->shape.rank != 4 && !is_list_of_filters(value))
+            continue;
+        n = tensor_elements(&value->data);
+        row = n / (size_t)value->shape.dims[0];
+        for (size_t i = 0; i < n; i++) {
+            if (i / row % 3 == 0)
+                tensor_f32(&value->data)[i] = 0;
+        }
+    }
+}
+
+static void check_zeros(const char *name)
+{
+    struct prune_options options = {.percent = 30, .mode = PRUNE_L1};
+    struct graph *graph, *pruned;
+    struct prune_report report;
+    struct tensor want, got;
+    double most = 0, worst = 0;
+
+    /* The deeper ones of a family have the same parts. */
+    if (model_task(name) == TASK_DETECTION || strstr(name, "vgg16") ||
+        strstr(name, "vgg19") || strcmp(name, "resnet101") == 0)
+        return;
+    graph = build(name);
+    CHECK_STATUS(model_fill(graph, pool, 1, &err), ASSAY_OK, &err);
+    clear_some(graph);
+    pruned = prune(name, graph, &options, &report);
+    CHECK(report.kept_filters < report.filters);
+    run(name, graph, &want);
+    run(name, pruned, &got);
+    CHECK(shape_equal(&want.shape, &got.shape));
+    for (size_t i = 0; i < tensor_elements(&want); i++) {
+        double off = fabs((double)tensor_f32(&got)[i] - tensor_f32(&want)[i]);
+
+        most = fmax(most, fabs((double)tensor_f32(&want)[i]));
+        worst = off > worst || isnan(off) ? off : worst;
+    }
+    CHECK(most > 0);
+    CHECK_NEAR(worst / most, 0, 1e-4);
+    tensor_release(&want);
+    tensor_release(&got);
+    prune_report_release(&report);
+    graph_free(pruned);
+    graph_free(graph);
+}
+
+TEST(channels_that_are_zero_go_without_a_trace)
+{
+    for_each_model(check_zeros);
+}
