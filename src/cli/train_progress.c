@@ -1,0 +1,140 @@
+/* cli/train_progress.c - see train_progress.h. */
+#include "cli/train_progress.h"
+
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t redraw_ns = 100000000;  /* on a terminal */
+static const int64_t lines_ns = 10000000000; /* elsewhere */
+
+struct train_progress train_progress_start(struct sink *sink,
+                                           const struct term *term,
+                                           struct clock clock)
+{
+    int64_t now = clock_now(&clock);
+
+    return (struct train_progress){.sink = sink,
+                                   .term = *term,
+                                   .clock = clock,
+                                   .began_ns = now,
+                                   .told_ns = INT64_MIN};
+}
+
+/* "0:31", "1:02:03" */
+static const char *clock_text(char text[UNITS_MAX], double ns)
+{
+    uint64_t seconds = (uint64_t)(ns / 1e9 + 0.5);
+
+    if (seconds >= 3600)
+        snprintf(text, UNITS_MAX, "%" PRIu64 ":%02u:%02u", seconds / 3600,
+                 (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60));
+    else
+        snprintf(text, UNITS_MAX, "%u:%02u", (unsigned)(seconds / 60),
+                 (unsigned)(seconds % 60));
+    return text;
+}
+
+/* The first step paces itself only until there is a second. */
+static void add_pace(const struct train_progress *progress,
+                     const struct train_step *step, int64_t now,
+                     struct sink *line)
+{
+    uint64_t n = step->step - progress->first_step;
+    double pace_ns = n ? (double)(now - progress->first_ns) / (double)n
+                       : (double)(now - progress->began_ns);
+    double images =
+        n ? (double)progress->n_images / (double)n : (double)step->n_images;
+    char text[UNITS_MAX];
+
+    sink_printf(line, "  %s",
+                clock_text(text, (double)(now - progress->began_ns)));
+    if (step->step < step->n_steps)
+        sink_printf(
+            line, ", %s left",
+            clock_text(text, pace_ns * (double)(step->n_steps - step->step)));
+    if (pace_ns > 0)
+        sink_printf(line, "  %s images/s",
+                    units_number(text, images / pace_ns * 1e9));
+}
+
+/* "loss 1.23 = classifier 0.9 + box_reg 0.33" */
+static void add_losses(const struct train_step *step, struct sink *line)
+{
+    static const char prefix[] = "loss_";
+    size_t n = sizeof prefix - 1;
+    char text[UNITS_MAX];
+
+    sink_printf(line, "  loss %s", units_number(text, step->loss));
+    for (size_t i = 0; step->n_parts > 1 && i < step->n_parts; i++) {
+        const char *name = step->part_names[i];
+
+        if (strncmp(name, prefix, n) == 0)
+            name += n;
+        sink_printf(line, " %s %s %s", i ? "+" : "=", name,
+                    units_number(text, step->parts[i]));
+    }
+}
+
+static void write_step(const struct train_progress *progress,
+                       const struct train_step *step, int64_t now,
+                       struct sink *line)
+{
+    sink_printf(line,
+                "epoch %" PRIu64 "/%" PRIu64 "  step %" PRIu64 "/%" PRIu64
+                "  %.0f %%",
+                step->epoch, step->n_epochs, step->step, step->n_steps,
+                floor((double)step->step / (double)step->n_steps * 100));
+    add_pace(progress, step, now, line);
+    add_losses(step, line);
+}
+
+/* In one piece: standard error has no buffer, and a half line flickers. What
+ * does not fit is cut at the end, where the parts of the loss are. */
+static void draw(struct train_progress *progress, const char *text)
+{
+    size_t columns = (size_t)progress->term.width - 1;
+    size_t n = strlen(text) < columns ? strlen(text) : columns;
+
+    sink_printf(progress->sink, "\r%.*s%*s", (int)n, text, (int)(columns - n),
+                "");
+    progress->is_drawn = true;
+}
+
+void train_progress_step(struct train_progress *progress,
+                         const struct train_step *step)
+{
+    bool is_terminal = progress->term.is_terminal;
+    int64_t now = clock_now(&progress->clock);
+    bool is_first = progress->told_ns == INT64_MIN;
+    struct str text = {0};
+    struct sink line = sink_to_str(&text);
+
+    if (!progress->first_step) {
+        progress->first_step = step->step;
+        progress->first_ns = now;
+    } else {
+        progress->n_images += step->n_images;
+    }
+    if (!is_first && step->step < step->n_steps &&
+        now - progress->told_ns < (is_terminal ? redraw_ns : lines_ns))
+        return;
+    progress->told_ns = now;
+    write_step(progress, step, now, &line);
+    if (is_terminal)
+        draw(progress, str_text(&text));
+    else
+        sink_printf(progress->sink, "%s\n", str_text(&text));
+    str_release(&text);
+}
+
+void train_progress_finish(struct train_progress *progress)
+{
+    if (!progress->is_drawn)
+        return;
+    sink_printf(progress->sink, "\r%*s\r", progress->term.width - 1, "");
+    progress->is_drawn = false;
+}

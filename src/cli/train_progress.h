@@ -1,0 +1,37 @@
+/* cli/train_progress.h - how far a training is, on standard error.
+ *
+ * On a terminal one line, redrawn at most ten times a second:
+ *   epoch 1/1  step 12/50  24 %  0:31, 1:38 left  4.1 images/s  loss 1.23 = ...
+ * Elsewhere such lines as they are: the first step, then one in ten seconds,
+ * then the last.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_TRAIN_PROGRESS_H
+#define CLI_TRAIN_PROGRESS_H
+
+#include "base/clock.h"
+#include "base/term.h"
+#include "train/train.h"
+
+struct train_progress {
+    struct sink *sink;
+    struct term term;
+    struct clock clock;
+    int64_t began_ns, told_ns;
+    /* Where the first step ended: it also makes and chooses kernels, so paces
+     * are counted from there. */
+    int64_t first_ns;
+    uint64_t first_step;
+    uint64_t n_images; /* since then */
+    bool is_drawn;
+};
+
+struct train_progress train_progress_start(struct sink *sink,
+                                           const struct term *term,
+                                           struct clock clock);
+void train_progress_step(struct train_progress *progress,
+                         const struct train_step *step);
+/* Wipes the line, so that what follows starts on a clean one. */
+void train_progress_finish(struct train_progress *progress);
+
+#endif
