@@ -64,7 +64,7 @@ struct train_config {
         int64_t limit;      /* of samples; 0: all */
         int64_t image_size; /* auto; the shorter side of a detector's images */
         int64_t max_size;   /* of the longer side */
-        double flip;        /* the share of images that are mirrored */
+        bool flip;          /* every other image, left to right */
     } dataset;
     struct {
         int name; /* enum train_optimizer */

@@ -74,18 +74,37 @@ void line_sentence(struct line *line, const char *text)
     }
 }
 
-void line_printf(struct line *line, const char *format, ...)
+static void put_vprintf(struct line *line, size_t gap, const char *format,
+                        va_list args) ASSAY_PRINTF(3, 0);
+
+static void put_vprintf(struct line *line, size_t gap, const char *format,
+                        va_list args)
 {
     struct str text = {0};
-    va_list args;
 
-    va_start(args, format);
     if (str_vprintf(&text, format, args))
         line->sink->failed_errno = ENOMEM;
     else
-        line_item(line, str_text(&text));
-    va_end(args);
+        put_item(line, str_text(&text), gap);
     str_release(&text);
+}
+
+void line_printf(struct line *line, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    put_vprintf(line, ITEM_GAP, format, args);
+    va_end(args);
+}
+
+void line_word(struct line *line, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    put_vprintf(line, 1, format, args);
+    va_end(args);
 }
 
 void line_end(struct line *line)

@@ -25,6 +25,8 @@ struct line line_begin(struct sink *sink, const struct term *term,
                        const char *label);
 void line_item(struct line *line, const char *text);
 void line_printf(struct line *line, const char *format, ...) ASSAY_PRINTF(2, 3);
+/* The same, one space behind what stands before it. */
+void line_word(struct line *line, const char *format, ...) ASSAY_PRINTF(2, 3);
 /* An item that may break between any two words. */
 void line_sentence(struct line *line, const char *text);
 void line_end(struct line *line);

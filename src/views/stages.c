@@ -15,14 +15,13 @@ const char *stage_name(enum stage stage)
     return names[stage];
 }
 
-/* The row of a stage, 0 where there is none inside the iterations. */
-static size_t find_stage(const struct rows *rows, enum stage stage)
+size_t stage_row(const struct rows *rows, const char *name)
 {
     for (size_t i = 1; i < rows->n; i++) {
         const struct row *row = &rows->items[i];
 
         if (row->depth == 1 && !row->is_outside && !isnan(row->total_ns) &&
-            strcmp(row->name, stage_name(stage)) == 0)
+            strcmp(row->name, name) == 0)
             return i;
     }
     return 0;
@@ -35,7 +34,7 @@ bool stages_find(const struct rows *rows, struct stages *stages)
     stages->whole_ns = rows_each(rows, &rows->items[0], rows->whole_ns);
     stages->residual_ns = stages->whole_ns;
     for (enum stage i = 0; i < N_STAGES; i++) {
-        const struct row *row = &rows->items[find_stage(rows, i)];
+        const struct row *row = &rows->items[stage_row(rows, stage_name(i))];
 
         stages->row[i] = (size_t)(row - rows->items);
         stages->ns[i] = NAN;
@@ -50,7 +49,7 @@ bool stages_find(const struct rows *rows, struct stages *stages)
 
 bool balance_find(const struct rows *rows, struct balance *balance)
 {
-    size_t at = find_stage(rows, STAGE_MODEL);
+    size_t at = stage_row(rows, stage_name(STAGE_MODEL));
     const struct row *model = &rows->items[at];
     double ops = 0, gaps = 0;
 

@@ -37,6 +37,10 @@ struct balance {
 
 const char *stage_name(enum stage stage);
 
+/* The row of a scope directly below the root; 0 where there is none inside the
+ * iterations. */
+size_t stage_row(const struct rows *rows, const char *name);
+
 /* False where there is no model, or nothing beside it. */
 bool stages_find(const struct rows *rows, struct stages *stages);
 /* False where there is no model that has anything below it. */

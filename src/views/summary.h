@@ -7,6 +7,7 @@
 #define VIEWS_SUMMARY_H
 
 #include "views/scope_rows.h"
+#include "views/training.h"
 #include "views/views.h"
 
 struct summary {
@@ -40,6 +41,15 @@ enum assay_status summary_content(const struct summary *summary,
 /* Of its stages, by their rows. */
 void summary_stages(const struct summary *summary, const struct rows *rows);
 void summary_balance(const struct summary *summary, const struct rows *rows);
+
+/* Of a training: what a step consists of, how fast it learns, whether the data
+ * keeps up. */
+void summary_step(const struct summary *summary,
+                  const struct training *training);
+void summary_rate(const struct summary *summary,
+                  const struct training *training);
+void summary_loss(const struct summary *summary);
+void summary_loader(const struct summary *summary);
 
 /* Of times and memory. */
 void summary_runs(const struct summary *summary);

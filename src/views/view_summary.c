@@ -5,6 +5,22 @@
 /* Rows of the tree that leave room for the other lines on one screen. */
 enum { TREE_ROWS = 24 };
 
+/* What an iteration consists of. */
+static void write_parts(const struct summary *summary, const struct rows *rows)
+{
+    struct training training;
+
+    if (training_find(rows, &training)) {
+        summary_step(summary, &training);
+        summary_rate(summary, &training);
+        summary_loader(summary);
+        summary_loss(summary);
+    } else {
+        summary_stages(summary, rows);
+        summary_balance(summary, rows);
+    }
+}
+
 static enum assay_status write_head(const struct summary *summary,
                                     const struct rows *rows, struct error *err)
 {
@@ -23,8 +39,7 @@ static enum assay_status write_head(const struct summary *summary,
     if (st)
         return st;
     summary_photos(summary);
-    summary_stages(summary, rows);
-    summary_balance(summary, rows);
+    write_parts(summary, rows);
     st = summary_steadiness(summary, err);
     if (!st)
         st = summary_memory(summary, err);
@@ -35,9 +50,13 @@ static enum assay_status write_tree(const struct summary *summary,
                                     const struct rows *rows, struct error *err)
 {
     struct tree_choice choice = {0};
-    enum assay_status st =
-        tree_choose(rows, summary->options, TREE_ROWS, &choice, err);
+    struct training training;
+    enum assay_status st;
 
+    if (training_find(rows, &training))
+        return training_tree(summary->run, rows, &training, summary->options,
+                             TREE_ROWS, summary->sink, err);
+    st = tree_choose(rows, summary->options, TREE_ROWS, &choice, err);
     if (!st)
         st = tree_write(summary->run, rows, &choice, summary->options,
                         summary->sink, err);

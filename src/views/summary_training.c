@@ -1,0 +1,137 @@
+/* views/summary_training.c - summary lines about a training. */
+#include "base/units.h"
+#include "views/line.h"
+#include "views/summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct line begin(const struct summary *summary, const char *label)
+{
+    return line_begin(summary->sink, &summary->options->term, label);
+}
+
+/* Digits behind the point that show three of the whole. */
+static int decimals_for(double ms)
+{
+    return ms >= 99.5 ? 0 : ms >= 9.95 ? 1 : 2;
+}
+
+/* "212 ms = data 31 (stall 14 %) + forward 58 + ... + other 4". All are rounded
+ * alike and the last is what is left, so that a reader's sum comes out even. */
+void summary_step(const struct summary *summary,
+                  const struct training *training)
+{
+    struct line line = begin(summary, "step");
+    int decimals = decimals_for(training->whole_ns / 1e6);
+    double unit = pow(10, decimals), left;
+    const char *sign = "=";
+
+    left = round(training->whole_ns / 1e6 * unit);
+    line.style = STYLE_BOLD;
+    line_printf(&line, "%.*f ms", decimals, left / unit);
+    line.style = STYLE_NONE;
+    for (enum part i = 0; i < N_PARTS; i++) {
+        double ms = round(training->ns[i] / 1e6 * unit);
+        char stall[UNITS_MAX + 16] = "", share[UNITS_MAX];
+
+        if (!training->row[i])
+            continue;
+        if (i == PART_DATA)
+            snprintf(
+                stall, sizeof stall, " (stall %s)",
+                units_percent(share, training->ns[i] / training->whole_ns, 0));
+        line_word(&line, "%s %s %.*f%s", sign, part_name(i), decimals,
+                  ms / unit, stall);
+        sign = "+";
+        left -= ms;
+    }
+    line_word(&line, "%s other %.*f", sign, decimals, left / unit);
+    line_end(&line);
+}
+
+static double first_of(const struct series *series)
+{
+    return series && series->n_points ? series->points[0].value : NAN;
+}
+
+static double last_of(const struct series *series)
+{
+    return series && series->n_points
+               ? series->points[series->n_points - 1].value
+               : NAN;
+}
+
+/* "2.31 to 0.874 = classifier 0.4 + ...": of the first step and the last. */
+void summary_loss(const struct summary *summary)
+{
+    static const char prefix[] = "train.loss_";
+    const struct series *loss = run_series_find(summary->run, "train.loss");
+    struct line line = begin(summary, "loss");
+    char from[UNITS_MAX], to[UNITS_MAX];
+    const char *sign = "=";
+
+    if (!loss || !loss->n_points)
+        return;
+    line_printf(&line, "%s to %s", units_number(from, first_of(loss)),
+                units_number(to, last_of(loss)));
+    for (uint32_t i = 0; i < run_series_count(summary->run); i++) {
+        const struct series *part = run_series(summary->run, i);
+
+        if (strncmp(part->name, prefix, sizeof prefix - 1) != 0)
+            continue;
+        line_word(&line, "%s %s %s", sign, part->name + sizeof prefix - 1,
+                  units_number(to, last_of(part)));
+        sign = "+";
+    }
+    line_end(&line);
+}
+
+/* "9.4 images/s": of the steps that were measured. */
+void summary_rate(const struct summary *summary,
+                  const struct training *training)
+{
+    double images = run_fact_number(summary->run, "training.batch_images");
+    struct line line = begin(summary, "rate");
+    char text[UNITS_MAX];
+
+    if (isnan(images) || !(training->whole_ns > 0))
+        return;
+    line_printf(&line, "%s images/s",
+                units_number(text, images / training->whole_ns * 1e9));
+    line_printf(&line, "%.3g images a step", images);
+    line_end(&line);
+}
+
+/* Whether the workers keep up, and how many would. */
+void summary_loader(const struct summary *summary)
+{
+    const struct run *run = summary->run;
+    double workers = run_fact_number(run, "loader.workers");
+    double wanted = run_fact_number(run, "loader.wanted_workers");
+    double stall = run_fact_number(run, "loader.stall_share");
+    double image_ns = run_fact_number(run, "loader.image_ns");
+    double skipped = run_fact_number(run, "loader.skipped");
+    struct line line = begin(summary, "loader");
+    char text[UNITS_MAX];
+
+    if (isnan(workers) || isnan(stall))
+        return;
+    line_printf(&line, "%.0f %s", workers, workers == 1 ? "worker" : "workers");
+    if (image_ns > 0)
+        line_printf(&line, "%s an image", units_time(text, image_ns));
+    if (stall < 0.01)
+        line_item(&line, "keeps up");
+    else if (wanted > workers)
+        line_printf(&line,
+                    "the step waits %s of the time; num_workers = %.0f "
+                    "would remove that",
+                    units_percent(text, stall, 0), wanted);
+    else
+        line_printf(&line, "the step waits %s of the time",
+                    units_percent(text, stall, 0));
+    if (skipped > 0)
+        line_printf(&line, "%.0f images skipped", skipped);
+    line_end(&line);
+}

@@ -1,0 +1,245 @@
+/* What the summary of a training promises. */
+#include "views/training.h"
+
+#include "base/mem.h"
+#include "made_runs.h"
+#include "test.h"
+
+#include <string.h>
+
+static struct error err;
+
+static void set_fact(struct run *run, const char *key, const char *value)
+{
+    CHECK_STATUS(run_fact_set(run, key, value, &err), ASSAY_OK, &err);
+}
+
+static void observe(struct run *run, const char *name, double first,
+                    double last)
+{
+    uint32_t id;
+
+    CHECK_STATUS(run_series_add(run, name, "", &id, &err), ASSAY_OK, &err);
+    CHECK_STATUS(run_series_put(run, id, 0, first, &err), ASSAY_OK, &err);
+    CHECK_STATUS(run_series_put(run, id, 11, last, &err), ASSAY_OK, &err);
+}
+
+static void hold(struct run *run, uint32_t scope, int64_t mib)
+{
+    struct ledger_row row = {.kind = LEDGER_ACTIVATIONS,
+                             .scope = scope,
+                             .bytes = mib << 20,
+                             .what = ""};
+
+    CHECK_STATUS(run_ledger_add(run, &row, &err), ASSAY_OK, &err);
+}
+
+/* Twelve equal steps, in ms:
+ *
+ *     step       212
+ *       data      31
+ *       forward   58    backbone 50 (conv1 20, conv2 30), head 8
+ *       backward 101    head 11, backbone 90 (conv2 60, conv1 30)
+ *       optimizer 18    backbone 15 (conv1 5, conv2 10), head 3
+ *
+ * conv1 holds 20 MiB at the peak, conv2 10, head 1. */
+static struct run *empty_run(void)
+{
+    struct run *run;
+    uint32_t thread;
+
+    err = (struct error){0};
+    CHECK_STATUS(run_new(&run, &err), ASSAY_OK, &err);
+    CHECK_STATUS(run_name_root(run, "step", "", &err), ASSAY_OK, &err);
+    CHECK_STATUS(run_thread_add(run, "main", THREAD_CPU, &thread, &err),
+                 ASSAY_OK, &err);
+    return run;
+}
+
+static void train_step(struct run *run, uint32_t step)
+{
+    static const struct {
+        const char *name;
+        double ms, conv1, conv2, head;
+    } parts[] = {{"forward", 58, 20, 30, 8},
+                 {"backward", 101, 30, 60, 11},
+                 {"optimizer", 18, 5, 10, 3}};
+
+    made_call(run, made_scope(run, RUN_ROOT, "data", ""), 0, step, 31, 31);
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t part = made_scope(run, RUN_ROOT, parts[i].name, "");
+        uint32_t backbone = made_scope(run, part, "backbone", "Backbone");
+        double body = parts[i].conv1 + parts[i].conv2;
+
+        made_call(run, made_scope(run, backbone, "conv1", "Conv2d"), 0, step,
+                  parts[i].conv1, parts[i].conv1);
+        made_call(run, made_scope(run, backbone, "conv2", "Conv2d"), 0, step,
+                  parts[i].conv2, parts[i].conv2);
+        made_call(run, made_scope(run, part, "head", "Head"), 0, step,
+                  parts[i].head, parts[i].head);
+        made_call(run, backbone, 0, step, body, 0);
+        made_call(run, part, 0, step, parts[i].ms,
+                  parts[i].ms - body - parts[i].head);
+    }
+    made_call(run, RUN_ROOT, 0, step, 212, 4);
+}
+
+static void hold_all(struct run *run)
+{
+    uint32_t forward = made_scope(run, RUN_ROOT, "forward", "");
+    uint32_t backbone = made_scope(run, forward, "backbone", "Backbone");
+
+    hold(run, made_scope(run, backbone, "conv1", "Conv2d"), 20);
+    hold(run, made_scope(run, backbone, "conv2", "Conv2d"), 10);
+    hold(run, made_scope(run, forward, "head", "Head"), 1);
+    run_memory(run)->peak_bytes = 31 << 20;
+}
+
+static struct run *made_training(void)
+{
+    struct run *run = empty_run();
+
+    for (uint32_t step = 0; step < 12; step++)
+        train_step(run, step);
+    hold_all(run);
+    set_fact(run, "model.name", "small_detector");
+    set_fact(run, "training.batch_images", "2");
+    set_fact(run, "loader.workers", "4");
+    set_fact(run, "loader.wanted_workers", "6");
+    set_fact(run, "loader.stall_share", "0.146");
+    set_fact(run, "loader.image_ns", "480000000");
+    observe(run, "train.loss", 2.5, 0.75);
+    observe(run, "train.loss_classifier", 2, 0.5);
+    observe(run, "train.loss_box_reg", 0.5, 0.25);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    return run;
+}
+
+static struct str summary_of(struct run *run, int width)
+{
+    struct view_options options = view_defaults(term_plain(width));
+    struct str text;
+
+    options.source = "run.assay";
+    text = view_text(view_summary, run, &options);
+    run_free(run);
+    return text;
+}
+
+TEST(the_parts_of_a_step_add_up_on_one_line)
+{
+    struct str text = summary_of(made_training(), 100);
+
+    CHECK_HAS(text.text, "\nstep     212 ms = data 31 (stall 15 %) + forward "
+                         "58 + backward 101 + optimizer 18 + other 4\n");
+    CHECK_HAS(text.text, "\nrate     9.43 images/s   2 images a step\n");
+    CHECK(!strstr(text.text, "\nstages"));
+    str_release(&text);
+}
+
+TEST(the_parts_of_a_short_step_add_up_after_rounding)
+{
+    struct run *run = empty_run();
+    struct str text;
+
+    made_call(run, made_scope(run, RUN_ROOT, "forward", ""), 0, 0, 1.006,
+              1.006);
+    made_call(run, made_scope(run, RUN_ROOT, "backward", ""), 0, 0, 1.006,
+              1.006);
+    made_call(run, RUN_ROOT, 0, 0, 2.019, 0.007);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    text = summary_of(run, 100);
+    CHECK_HAS(text.text,
+              "\nstep     2.02 ms = forward 1.01 + backward 1.01 + other 0.00");
+    str_release(&text);
+}
+
+TEST(the_losses_go_from_the_first_step_to_the_last)
+{
+    struct str text = summary_of(made_training(), 100);
+
+    CHECK_HAS(text.text, "\nloss     2.50 to 0.750 = classifier 0.500 + "
+                         "box_reg 0.250\n");
+    str_release(&text);
+}
+
+TEST(a_loader_that_does_not_keep_up_is_told_how_many_workers_would)
+{
+    struct str text = summary_of(made_training(), 120);
+
+    CHECK_HAS(text.text,
+              "\nloader   4 workers   480 ms an image   the step waits 15 % of "
+              "the time; num_workers = 6 would remove that\n");
+    str_release(&text);
+}
+
+TEST(a_loader_that_keeps_up_gets_no_advice)
+{
+    struct run *run = made_training();
+    struct str text;
+
+    set_fact(run, "loader.stall_share", "0.001");
+    text = summary_of(run, 100);
+    CHECK_HAS(text.text, "4 workers   480 ms an image   keeps up\n");
+    str_release(&text);
+}
+
+TEST(modules_have_their_times_of_all_parts_beside_each_other)
+{
+    struct str text = summary_of(made_training(), 100);
+
+    CHECK_HAS(text.text, "    forward   backward  optimizer     sum ms  share");
+    CHECK_HAS(text.text, "kept MiB\n");
+    CHECK_HAS(text.text, "       58.0      101.0       18.0      177.0   83 %");
+    CHECK_HAS(text.text, "       50.0       90.0       15.0      155.0   73 %");
+    CHECK_HAS(text.text, "       20.0       30.0        5.0       55.0   26 %");
+    CHECK_HAS(text.text, "        8.0       11.0        3.0       22.0   10 %");
+    CHECK_HAS(text.text, "      31.0\n");
+    CHECK_HAS(text.text, "      30.0\n");
+    CHECK_HAS(text.text, "      20.0\n");
+    CHECK(widest_line(text.text) <= 100);
+    str_release(&text);
+}
+
+TEST(the_tree_fits_a_narrow_screen)
+{
+    struct str text = summary_of(made_training(), 60);
+
+    CHECK(widest_line(text.text) <= 60);
+    CHECK(!strstr(text.text, "kept MiB"));
+    str_release(&text);
+}
+
+TEST(the_summary_of_a_training_leaks_nothing_without_memory)
+{
+    struct run *run = made_training();
+    struct view_options options = view_defaults(term_plain(100));
+    long nth = 0, before = mem_live();
+    enum assay_status st;
+
+    do {
+        struct str text = {0};
+        struct sink sink = sink_to_str(&text);
+
+        err = (struct error){0};
+        mem_fail_at(nth++);
+        st = view_summary(run, &options, &sink, &err);
+        mem_fail_at(-1);
+        str_release(&text);
+        CHECK_INT(mem_live(), before);
+    } while (st);
+    CHECK(nth > 10);
+    run_free(run);
+}
+
+TEST(a_run_without_a_backward_pass_is_no_training)
+{
+    struct run *run = made_detector();
+    struct rows rows = {0};
+    struct training training;
+
+    CHECK_STATUS(rows_build(run, &rows, &err), ASSAY_OK, &err);
+    CHECK(!training_find(&rows, &training));
+    rows_release(&rows);
+    run_free(run);
+}
