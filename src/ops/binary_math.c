@@ -4,6 +4,7 @@
  * work on rows, along which an input moves by one element, stays, or jumps. */
 #include "ops/binary_math.h"
 
+#include "ops/binary_gradient.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -416,29 +417,29 @@ static enum assay_status infer_prelu(const struct node *node,
     return st;
 }
 
-/* X(symbol, name, least inputs, most inputs, infer, forward) */
+/* X(symbol, name, least inputs, most inputs, infer, forward, backward) */
 #define BINARY_LIST(X)                                                         \
-    X(sum, "Sum", 1, SIZE_MAX, infer, forward)                                 \
-    X(mean, "Mean", 1, SIZE_MAX, infer, forward)                               \
-    X(min, "Min", 1, SIZE_MAX, infer, forward)                                 \
-    X(max, "Max", 1, SIZE_MAX, infer, forward)                                 \
-    X(sub, "Sub", 2, 2, infer, forward)                                        \
-    X(mul, "Mul", 2, 2, infer, forward)                                        \
-    X(div, "Div", 2, 2, infer, forward)                                        \
-    X(pow, "Pow", 2, 2, infer, forward_pow)                                    \
-    X(mod, "Mod", 2, 2, infer, forward)                                        \
-    X(prelu, "PRelu", 2, 2, infer_prelu, forward)                              \
-    X(bit_shift, "BitShift", 2, 2, infer, forward)                             \
-    X(equal, "Equal", 2, 2, infer_truth, forward)                              \
-    X(greater, "Greater", 2, 2, infer_truth, forward)                          \
-    X(greater_or_equal, "GreaterOrEqual", 2, 2, infer_truth, forward)          \
-    X(less, "Less", 2, 2, infer_truth, forward)                                \
-    X(less_or_equal, "LessOrEqual", 2, 2, infer_truth, forward)                \
-    X(and, "And", 2, 2, infer, forward)                                        \
-    X(or, "Or", 2, 2, infer, forward)                                          \
-    X(xor, "Xor", 2, 2, infer, forward)
+    X(sum, "Sum", 1, SIZE_MAX, infer, forward, binary_backward)                \
+    X(mean, "Mean", 1, SIZE_MAX, infer, forward, binary_backward)              \
+    X(min, "Min", 1, SIZE_MAX, infer, forward, binary_backward)                \
+    X(max, "Max", 1, SIZE_MAX, infer, forward, binary_backward)                \
+    X(sub, "Sub", 2, 2, infer, forward, binary_backward)                       \
+    X(mul, "Mul", 2, 2, infer, forward, binary_backward)                       \
+    X(div, "Div", 2, 2, infer, forward, binary_backward)                       \
+    X(pow, "Pow", 2, 2, infer, forward_pow, binary_backward)                   \
+    X(mod, "Mod", 2, 2, infer, forward, NULL)                                  \
+    X(prelu, "PRelu", 2, 2, infer_prelu, forward, binary_backward)             \
+    X(bit_shift, "BitShift", 2, 2, infer, forward, NULL)                       \
+    X(equal, "Equal", 2, 2, infer_truth, forward, NULL)                        \
+    X(greater, "Greater", 2, 2, infer_truth, forward, NULL)                    \
+    X(greater_or_equal, "GreaterOrEqual", 2, 2, infer_truth, forward, NULL)    \
+    X(less, "Less", 2, 2, infer_truth, forward, NULL)                          \
+    X(less_or_equal, "LessOrEqual", 2, 2, infer_truth, forward, NULL)          \
+    X(and, "And", 2, 2, infer, forward, NULL)                                  \
+    X(or, "Or", 2, 2, infer, forward, NULL)                                    \
+    X(xor, "Xor", 2, 2, infer, forward, NULL)
 
-#define CLASS(symbol, text, least, most, inferred, run)                        \
+#define CLASS(symbol, text, least, most, inferred, run, passes)                \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct binary_attrs),                            \
@@ -449,5 +450,8 @@ static enum assay_status infer_prelu(const struct node *node,
         .infer = inferred,                                                     \
         .forward = run,                                                        \
         .cost = rule_cost_elementwise,                                         \
+        .backward = passes,                                                    \
+        .backward_reads = binary_backward_reads,                               \
+        .is_cheap = true,                                                      \
     };
 BINARY_LIST(CLASS)

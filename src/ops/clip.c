@@ -1,6 +1,7 @@
 /* ops/clip.c - see clip.h. */
 #include "ops/clip.h"
 
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -45,6 +46,26 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* At the bounds the slope is 0, as that of PyTorch's ReLU6. */
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct clip_attrs *attrs = clip_attrs(node);
+    const float *y = tensor_f32(&pass->outputs[0]);
+    const float *dy = tensor_f32(pass->dy[0]);
+    float *dx = tensor_f32(&pass->dx[0]);
+    size_t n = tensor_elements(&pass->dx[0]);
+    int parts = gradient_parts(context, n);
+
+    (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (size_t i = 0; i < n; i++)
+        dx[i] = y[i] <= attrs->low || y[i] >= attrs->high ? 0 : dy[i];
+    return ASSAY_OK;
+}
+
 const struct op_class op_clip = {
     .name = "Clip",
     .attrs_bytes = sizeof(struct clip_attrs),
@@ -55,5 +76,8 @@ const struct op_class op_clip = {
     .infer = infer,
     .forward = forward,
     .cost = rule_cost_elementwise,
+    .backward = backward,
+    .backward_reads = gradient_reads_output,
+    .is_cheap = true,
     .is_f32 = true,
 };

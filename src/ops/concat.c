@@ -1,6 +1,7 @@
 /* ops/concat.c - see concat.h. */
 #include "ops/concat.h"
 
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -90,6 +91,34 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct tensor *dy = pass->dy[0];
+    int axis = concat_axis(node, dy->shape.rank);
+    size_t stride = run_bytes(dy, axis);
+    size_t n = stride ? tensor_bytes(dy) / stride : 0;
+    const char *from = tensor_data(dy);
+    int parts = gradient_parts(context, tensor_elements(dy));
+
+    (void)err;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        size_t bytes = run_bytes(pass->inputs[i], axis);
+
+        if (op_wants(pass, i) && bytes) {
+            char *to = tensor_data(&pass->dx[i]);
+
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+            for (size_t k = 0; k < n; k++)
+                memcpy(to + k * bytes, from + k * stride, bytes);
+        }
+        from += bytes;
+    }
+    return ASSAY_OK;
+}
+
 const struct op_class op_concat = {
     .name = "Concat",
     .attrs_bytes = sizeof(struct concat_attrs),
@@ -99,4 +128,5 @@ const struct op_class op_concat = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .backward = backward,
 };

@@ -1,6 +1,7 @@
 /* ops/loss.c - see loss.h. */
 #include "ops/loss.h"
 
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -110,6 +111,130 @@ struct scores {
 LOSS(float)
 LOSS(double)
 
+/* ---- backward --------------------------------------------------------- */
+
+static struct scores scores_of(const struct tensor *x)
+{
+    return (struct scores){.images = x->shape.dims[0],
+                           .classes = x->shape.dims[1],
+                           .places = shape_span(&x->shape, 2, x->shape.rank)};
+}
+
+/* What the gradients are made of: the softmax of the scores. */
+static enum assay_status save_shares(const struct op_context *context,
+                                     const struct tensor *x, struct error *err)
+{
+    struct scores scores = scores_of(x);
+    int64_t line = scores.classes * scores.places;
+    int64_t n = scores.images * scores.places;
+    int parts = gradient_parts(context, tensor_elements(x));
+    enum assay_status st =
+        tensor_new(context->pool, DTYPE_F32, &x->shape, context->saved, err);
+
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = i / scores.places * line + i % scores.places;
+        const float *from = tensor_f32(x) + at;
+        float *to = tensor_f32(context->saved) + at;
+        double total = log_total_float(from, scores.classes, scores.places);
+
+        for (int64_t c = 0; c < scores.classes; c++)
+            to[c * scores.places] =
+                (float)exp((double)from[c * scores.places] - total);
+    }
+    return ASSAY_OK;
+}
+
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    struct op_reads reads = {.inputs = 1 << LOSS_LABELS};
+
+    (void)wanted;
+    if (node->n_inputs > LOSS_WEIGHTS)
+        reads.inputs |= 1 << LOSS_WEIGHTS;
+    return reads;
+}
+
+/* 0 where a label does not count. */
+static float weight_of(const struct node *node, const struct op_backward *pass,
+                       int64_t label)
+{
+    const struct loss_attrs *attrs = node->attrs;
+    const struct tensor *weights =
+        node->n_inputs > LOSS_WEIGHTS ? pass->inputs[LOSS_WEIGHTS] : NULL;
+
+    if (attrs->has_ignored && label == attrs->ignored)
+        return 0;
+    return weights ? tensor_f32(weights)[label] : 1;
+}
+
+/* What a line's own loss counts in the result, 1 over all weights where that
+ * is a mean. */
+static float share_of_line(const struct node *node,
+                           const struct op_backward *pass)
+{
+    const struct loss_attrs *attrs = node->attrs;
+    const struct tensor *labels = pass->inputs[LOSS_LABELS];
+    double sum = 0;
+
+    if (attrs->reduction != LOSS_MEAN)
+        return 1;
+    for (size_t i = 0; i < tensor_elements(labels); i++)
+        sum += (double)weight_of(node, pass, int_at(labels, i));
+    return (float)(1 / sum);
+}
+
+static void pass_line(const struct node *node, const struct op_backward *pass,
+                      int64_t i, float share)
+{
+    const struct loss_attrs *attrs = node->attrs;
+    struct scores scores = scores_of(&pass->dx[LOSS_SCORES]);
+    int64_t at =
+        i / scores.places * scores.classes * scores.places + i % scores.places;
+    int64_t label = int_at(pass->inputs[LOSS_LABELS], (size_t)i);
+    const float *dy = tensor_f32(pass->dy[0]);
+    float *dx = tensor_f32(&pass->dx[LOSS_SCORES]) + at;
+    float factor = weight_of(node, pass, label);
+
+    if (factor == 0)
+        return;
+    factor *= share * dy[attrs->reduction == LOSS_NONE ? i : 0];
+    if (node->op == &op_softmax_cross_entropy_loss) {
+        const float *shares = tensor_f32(pass->saved) + at;
+
+        for (int64_t c = 0; c < scores.classes; c++)
+            dx[c * scores.places] = shares[c * scores.places] * factor;
+    }
+    dx[label * scores.places] -= factor;
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    int64_t n = (int64_t)tensor_elements(pass->inputs[LOSS_LABELS]);
+    float share = share_of_line(node, pass);
+    int parts;
+
+    if (op_wants(pass, LOSS_WEIGHTS) || (node->n_outputs > 1 && pass->dy[1]))
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "gradients of the classes' weights, or of the "
+                         "logarithms, are not supported; take LogSoftmax and "
+                         "NegativeLogLikelihoodLoss for these");
+    if (!pass->dy[0])
+        return ASSAY_OK;
+    parts = gradient_parts(context, tensor_elements(&pass->dx[LOSS_SCORES]));
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t i = 0; i < n; i++)
+        pass_line(node, pass, i, share);
+    return ASSAY_OK;
+}
+
+/* ---- the ops ---------------------------------------------------------- */
+
 static enum assay_status kernel(const struct op_context *context,
                                 const struct node *node,
                                 const struct tensor *const *inputs,
@@ -118,12 +243,11 @@ static enum assay_status kernel(const struct op_context *context,
     const struct tensor *x = inputs[LOSS_SCORES];
     const struct tensor *weights =
         node->n_inputs > LOSS_WEIGHTS ? inputs[LOSS_WEIGHTS] : NULL;
-    struct scores scores = {x->shape.dims[0], x->shape.dims[1],
-                            shape_span(&x->shape, 2, x->shape.rank),
-                            tensor_data(inputs[LOSS_LABELS])};
+    struct scores scores = scores_of(x);
     bool is_softmax = node->op == &op_softmax_cross_entropy_loss;
+    enum assay_status st = ASSAY_OK;
 
-    (void)context;
+    scores.labels = tensor_data(inputs[LOSS_LABELS]);
     if (weights && (weights->dtype != x->dtype ||
                     (int64_t)tensor_elements(weights) != scores.classes))
         return error_set(err, ASSAY_BAD_INPUT,
@@ -131,6 +255,11 @@ static enum assay_status kernel(const struct op_context *context,
                          "classes of %s",
                          tensor_elements(weights), dtype_name(weights->dtype),
                          (long long)scores.classes, dtype_name(x->dtype));
+    if (is_softmax && x->dtype == DTYPE_F32 && context->saved &&
+        !context->is_again)
+        st = save_shares(context, x, err);
+    if (st)
+        return st;
     if (x->dtype == DTYPE_F32) {
         if (node->n_outputs > 1)
             write_logs_float(&scores, tensor_data(x), tensor_data(&outputs[1]));
@@ -160,6 +289,8 @@ WIDEN_FORWARD(forward, kernel)
         .max_outputs = made,                                                   \
         .infer = infer,                                                        \
         .forward = forward,                                                    \
+        .backward = backward,                                                  \
+        .backward_reads = backward_reads,                                      \
     };
 CLASS(negative_log_likelihood_loss, "NegativeLogLikelihoodLoss", 1)
 CLASS(softmax_cross_entropy_loss, "SoftmaxCrossEntropyLoss", 2)

@@ -3,7 +3,8 @@
  *
  * Inputs: scores [n,c,...] (of the first one: their logarithms), labels
  * [n,...], weights of the classes [c] or left out. The second one makes the
- * logarithms of its softmax too, where asked for.
+ * logarithms of its softmax too, where asked for; gradients come from the loss
+ * alone. For a backward pass it leaves its softmax.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_LOSS_H

@@ -1,7 +1,6 @@
 /* ops/normalize.c - see normalize.h. */
 #include "ops/normalize.h"
 
-#include "ops/batch_norm.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -151,88 +150,6 @@ static enum assay_status forward_layer_norm(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* ---- BatchNormTraining ------------------------------------------------ */
-
-static enum assay_status
-infer_batch_norm_training(const struct node *node,
-                          const struct tensor *const *inputs,
-                          struct tensor *outputs, struct error *err)
-{
-    const struct shape *x = &inputs[BATCH_NORM_X]->shape;
-    struct shape channels;
-
-    if (x->rank < 2)
-        return rule_rank(inputs, BATCH_NORM_X, 4, err);
-    channels = shape_of(1, x->dims[1]);
-    rule_set(&outputs[0], DTYPE_F32, x);
-    for (size_t i = 1; i < node->n_outputs; i++)
-        rule_set(&outputs[i], DTYPE_F32, &channels);
-    return check_channels(inputs, BATCH_NORM_INPUTS, x->dims[1], err);
-}
-
-/* Mean and variance of a channel in all images. */
-static void channel_moments(const struct tensor *x, int64_t channel,
-                            double *mean, double *variance)
-{
-    int64_t images = x->shape.dims[0], channels = x->shape.dims[1];
-    size_t plane = (size_t)shape_span(&x->shape, 2, x->shape.rank);
-    double means = 0, variances = 0, squares = 0;
-
-    for (int64_t n = 0; n < images; n++) {
-        double of_plane, in_plane;
-
-        find_moments(tensor_f32(x) + (size_t)(n * channels + channel) * plane,
-                     plane, &of_plane, &in_plane);
-        means += of_plane;
-        squares += of_plane * of_plane;
-        variances += in_plane;
-    }
-    *mean = means / (double)images;
-    /* Within the planes, and of their means. */
-    *variance =
-        variances / (double)images + squares / (double)images - *mean * *mean;
-}
-
-static enum assay_status
-forward_batch_norm_training(const struct op_context *context,
-                            const struct node *node,
-                            const struct tensor *const *inputs,
-                            struct tensor *outputs, struct error *err)
-{
-    const struct normalize_attrs *attrs = node->attrs;
-    const struct tensor *x = inputs[BATCH_NORM_X];
-    int64_t channels = x->shape.dims[1];
-    size_t plane = (size_t)shape_span(&x->shape, 2, x->shape.rank);
-    float keep = attrs->momentum;
-
-    (void)context, (void)err;
-    for (int64_t c = 0; c < channels; c++) {
-        double mean, variance;
-        float factor;
-
-        channel_moments(x, c, &mean, &variance);
-        factor = (float)((double)tensor_f32(inputs[BATCH_NORM_WEIGHT])[c] /
-                         sqrt(variance + (double)attrs->eps));
-        for (int64_t n = 0; n < x->shape.dims[0]; n++) {
-            size_t at = (size_t)(n * channels + c) * plane;
-
-            for (size_t i = at; i < at + plane; i++)
-                tensor_f32(&outputs[0])[i] =
-                    (tensor_f32(x)[i] - (float)mean) * factor +
-                    tensor_f32(inputs[BATCH_NORM_BIAS])[c];
-        }
-        if (node->n_outputs > 1)
-            tensor_f32(&outputs[1])[c] =
-                tensor_f32(inputs[BATCH_NORM_MEAN])[c] * keep +
-                (float)mean * (1 - keep);
-        if (node->n_outputs > 2)
-            tensor_f32(&outputs[2])[c] =
-                tensor_f32(inputs[BATCH_NORM_VARIANCE])[c] * keep +
-                (float)variance * (1 - keep);
-    }
-    return ASSAY_OK;
-}
-
 /* ---- LocalResponseNorm ------------------------------------------------ */
 
 static enum assay_status
@@ -299,7 +216,6 @@ forward_local_response_norm(const struct op_context *context,
 #define NORM_LIST(X)                                                           \
     X(instance_norm, "InstanceNorm", normalize_attrs, 3, 3, 1)                 \
     X(layer_norm, "LayerNorm", normalize_attrs, 2, 3, 3)                       \
-    X(batch_norm_training, "BatchNormTraining", normalize_attrs, 5, 5, 3)      \
     X(local_response_norm, "LocalResponseNorm", local_response_norm_attrs, 1,  \
       1, 1)
 

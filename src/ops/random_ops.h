@@ -1,11 +1,9 @@
 /* ops/random_ops.h - numbers that are drawn: RandomUniform, RandomNormal,
- * Bernoulli, Multinomial, and Dropout where it drops.
+ * Bernoulli, Multinomial, and DropoutTraining (see dropout_training.h).
  *
  * Inputs: RandomUniform and RandomNormal: the shape, or with takes_shape a
  * tensor that has it. Bernoulli: how likely each is 1. Multinomial: the
- * logarithms of how likely each class is [n,c]. DropoutTraining: x, the share
- * to drop (left out: a half), whether to drop any (left out: no); makes y and,
- * where asked for, what was kept.
+ * logarithms of how likely each class is [n,c].
  *
  * A seed gives the same numbers every time: those of NumPy's RandomState,
  * which ONNX's own reference draws from.

@@ -1,6 +1,7 @@
 /* ops/resize_nearest.c - see resize_nearest.h. */
 #include "ops/resize_nearest.h"
 
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -52,6 +53,33 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const int64_t *x = pass->inputs[0]->shape.dims;
+    const int64_t *y = pass->dy[0]->shape.dims;
+    int parts = gradient_parts(context, tensor_elements(pass->dy[0]));
+
+    (void)node, (void)err;
+    if (!op_wants(pass, 0))
+        return ASSAY_OK;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t c = 0; c < x[0] * x[1]; c++) {
+        const float *dy = tensor_f32(pass->dy[0]) + c * y[2] * y[3];
+        float *dx = tensor_f32(&pass->dx[0]) + c * x[2] * x[3];
+
+        for (int64_t i = 0; i < y[2]; i++) {
+            float *row = dx + resize_nearest_source(i, x[2], y[2]) * x[3];
+
+            for (int64_t j = 0; j < y[3]; j++)
+                row[resize_nearest_source(j, x[3], y[3])] += *dy++;
+        }
+    }
+    return ASSAY_OK;
+}
+
 /* Of the second map only the shape is read. */
 static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
@@ -70,5 +98,6 @@ const struct op_class op_resize_nearest = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = backward,
     .is_f32 = true,
 };

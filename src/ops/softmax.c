@@ -5,6 +5,7 @@
  * taken off first: exp() cannot overflow then. */
 #include "ops/softmax.h"
 
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -146,38 +147,63 @@ static void run_f64(const struct op_class *op, const struct lines *lines,
         hardmax_double(lines, x, y);
 }
 
+/* All lines: [outer, n, inner], of which blocks of the inner ones are done
+ * together. */
+struct whole {
+    int64_t outer, n, inner, blocks;
+};
+
+static enum assay_status get_whole(const struct node *node,
+                                   const struct shape *shape,
+                                   struct whole *whole, struct error *err)
+{
+    bool is_flat = ((const struct softmax_attrs *)node->attrs)->is_flat;
+    int axis;
+    enum assay_status st = get_axis(node, shape, &axis, err);
+
+    if (st)
+        return st;
+    *whole = (struct whole){.outer = shape_span(shape, 0, axis), .inner = 1};
+    if (is_flat || axis >= shape->rank) {
+        whole->n = shape_span(shape, axis, shape->rank);
+    } else {
+        whole->n = shape->dims[axis];
+        whole->inner = shape_span(shape, axis + 1, shape->rank);
+    }
+    whole->blocks = (whole->inner + block - 1) / block;
+    return ASSAY_OK;
+}
+
+/* The i-th block; gives where it begins. */
+static int64_t get_lines(const struct whole *whole, int64_t i,
+                         struct lines *lines)
+{
+    int64_t first = i % whole->blocks * block, left = whole->inner - first;
+
+    *lines =
+        (struct lines){whole->n, whole->inner, left < block ? left : block};
+    return i / whole->blocks * whole->n * whole->inner + first;
+}
+
 static enum assay_status kernel(const struct op_context *context,
                                 const struct node *node,
                                 const struct tensor *const *inputs,
                                 struct tensor *outputs, struct error *err)
 {
-    const struct softmax_attrs *attrs = node->attrs;
     const struct tensor *x = inputs[0], *y = &outputs[0];
-    const struct shape *shape = &x->shape;
-    int64_t outer, n, inner, blocks;
-    int axis;
-    enum assay_status st = get_axis(node, shape, &axis, err);
+    struct whole whole;
+    enum assay_status st = get_whole(node, &x->shape, &whole, err);
 
     if (!st && x->dtype != DTYPE_F32 && x->dtype != DTYPE_F64)
         st = error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
                        node->op->name, dtype_name(x->dtype));
     if (st || !tensor_elements(x))
         return st;
-    outer = shape_span(shape, 0, axis);
-    n = attrs->is_flat       ? shape_span(shape, axis, shape->rank)
-        : axis < shape->rank ? shape->dims[axis]
-                             : 1;
-    inner = attrs->is_flat || axis >= shape->rank
-                ? 1
-                : shape_span(shape, axis + 1, shape->rank);
-    blocks = (inner + block - 1) / block;
 #pragma omp parallel for num_threads(                                          \
     op_threads(context)) if (tensor_elements(x) > parallel_elements)
-    for (int64_t i = 0; i < outer * blocks; i++) {
-        int64_t first = i % blocks * block;
-        int64_t at = i / blocks * n * inner + first;
-        struct lines lines = {n, inner,
-                              inner - first < block ? inner - first : block};
+    for (int64_t i = 0; i < whole.outer * whole.blocks; i++) {
+        struct lines lines;
+        int64_t at = get_lines(&whole, i, &lines);
 
         if (x->dtype == DTYPE_F32)
             run_f32(node->op, &lines, tensor_f32(x) + at, tensor_f32(y) + at);
@@ -190,7 +216,70 @@ static enum assay_status kernel(const struct op_context *context,
 
 WIDEN_FORWARD(forward, kernel)
 
-#define CLASS(symbol, text)                                                    \
+/* dx = y * (dy - sum(y * dy)) */
+OP_CLONES static void pass_softmax(const struct lines *lines, const float *y,
+                                   const float *dy, float *dx)
+{
+    float sum[block] = {0};
+
+    for (int64_t i = 0; i < lines->n; i++) {
+        for (int64_t k = 0; k < lines->width; k++)
+            sum[k] += y[i * lines->step + k] * dy[i * lines->step + k];
+    }
+    for (int64_t i = 0; i < lines->n; i++) {
+        for (int64_t k = 0; k < lines->width; k++)
+            dx[i * lines->step + k] =
+                y[i * lines->step + k] * (dy[i * lines->step + k] - sum[k]);
+    }
+}
+
+/* dx = dy - exp(y) * sum(dy) */
+OP_CLONES static void pass_log_softmax(const struct lines *lines,
+                                       const float *y, const float *dy,
+                                       float *dx)
+{
+    float sum[block] = {0};
+
+    for (int64_t i = 0; i < lines->n; i++) {
+        for (int64_t k = 0; k < lines->width; k++)
+            sum[k] += dy[i * lines->step + k];
+    }
+    for (int64_t i = 0; i < lines->n; i++) {
+        for (int64_t k = 0; k < lines->width; k++)
+            dx[i * lines->step + k] =
+                dy[i * lines->step + k] -
+                vector_exp(y[i * lines->step + k]) * sum[k];
+    }
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct tensor *y = &pass->outputs[0];
+    int parts = gradient_parts(context, tensor_elements(y));
+    struct whole whole;
+    enum assay_status st = get_whole(node, &y->shape, &whole, err);
+
+    if (st || !tensor_elements(y))
+        return st;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t i = 0; i < whole.outer * whole.blocks; i++) {
+        struct lines lines;
+        int64_t at = get_lines(&whole, i, &lines);
+        const float *dy = tensor_f32(pass->dy[0]) + at;
+        float *dx = tensor_f32(&pass->dx[0]) + at;
+
+        if (node->op == &op_softmax)
+            pass_softmax(&lines, tensor_f32(y) + at, dy, dx);
+        else
+            pass_log_softmax(&lines, tensor_f32(y) + at, dy, dx);
+    }
+    return ASSAY_OK;
+}
+
+#define CLASS(symbol, text, passes, reads)                                     \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct softmax_attrs),                           \
@@ -201,7 +290,9 @@ WIDEN_FORWARD(forward, kernel)
         .infer = infer,                                                        \
         .forward = forward,                                                    \
         .cost = rule_cost_elementwise,                                         \
+        .backward = passes,                                                    \
+        .backward_reads = reads,                                               \
     };
-CLASS(softmax, "Softmax")
-CLASS(log_softmax, "LogSoftmax")
-CLASS(hardmax, "Hardmax")
+CLASS(softmax, "Softmax", backward, gradient_reads_output)
+CLASS(log_softmax, "LogSoftmax", backward, gradient_reads_output)
+CLASS(hardmax, "Hardmax", NULL, NULL)

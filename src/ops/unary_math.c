@@ -4,6 +4,7 @@
  * is defined for. */
 #include "ops/unary_math.h"
 
+#include "ops/gradient.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -54,48 +55,61 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* X(symbol, name, expression of x, a and b): in float32 and float64. */
+/* X(symbol, name, expression of x, a and b, what the slope is told by, slope):
+ * in float32 and float64. Slopes are of float32, from x, from y, or from
+ * neither. */
 #define FLOAT_UNARY_LIST(X)                                                    \
-    X(acos, "Acos", ACOS(x))                                                   \
-    X(acosh, "Acosh", ACOSH(x))                                                \
-    X(asin, "Asin", ASIN(x))                                                   \
-    X(asinh, "Asinh", ASINH(x))                                                \
-    X(atan, "Atan", ATAN(x))                                                   \
-    X(atanh, "Atanh", ATANH(x))                                                \
-    X(ceil, "Ceil", CEIL(x))                                                   \
-    X(celu, "Celu", x > 0 ? x : a * EXPM1(x / a))                              \
-    X(cos, "Cos", COS(x))                                                      \
-    X(cosh, "Cosh", COSH(x))                                                   \
-    X(elu, "Elu", x > 0 ? x : a * EXPM1(x))                                    \
-    X(erf, "Erf", ERF(x))                                                      \
-    X(exp, "Exp", EXP(x))                                                      \
-    X(floor, "Floor", FLOOR(x))                                                \
-    X(gelu, "Gelu", x *(1 + ERF(x * half_root)) / 2)                           \
-    X(hard_sigmoid, "HardSigmoid", HELD(a *x + b, 0, 1))                       \
-    X(hard_swish, "HardSwish", x *HELD(x + 3, 0, 6) / 6)                       \
-    X(leaky_relu, "LeakyRelu", x < 0 ? a * x : x)                              \
-    X(log, "Log", LOG(x))                                                      \
-    X(mish, "Mish", x *TANH(SOFTPLUS(x)))                                      \
-    X(reciprocal, "Reciprocal", 1 / x)                                         \
-    X(round, "Round", RINT(x))                                                 \
-    X(selu, "Selu", b *(x > 0 ? x : a * EXPM1(x)))                             \
-    X(sigmoid, "Sigmoid", SIGMOID(x))                                          \
-    X(silu, "SiLU", x *SIGMOID(x))                                             \
-    X(sin, "Sin", SIN(x))                                                      \
-    X(sinh, "Sinh", SINH(x))                                                   \
-    X(softplus, "Softplus", SOFTPLUS(x))                                       \
-    X(softsign, "Softsign", x / (1 + ABS(x)))                                  \
-    X(sqrt, "Sqrt", SQRT(x))                                                   \
-    X(tan, "Tan", TAN(x))                                                      \
-    X(tanh, "Tanh", TANH(x))                                                   \
-    X(thresholded_relu, "ThresholdedRelu", x > a ? x : 0)
+    X(acos, "Acos", ACOS(x), x, -1 / SQRT(1 - x * x))                          \
+    X(acosh, "Acosh", ACOSH(x), x, 1 / SQRT(x * x - 1))                        \
+    X(asin, "Asin", ASIN(x), x, 1 / SQRT(1 - x * x))                           \
+    X(asinh, "Asinh", ASINH(x), x, 1 / SQRT(x * x + 1))                        \
+    X(atan, "Atan", ATAN(x), x, 1 / (1 + x * x))                               \
+    X(atanh, "Atanh", ATANH(x), x, 1 / (1 - x * x))                            \
+    X(celu, "Celu", x > 0 ? x : a * EXPM1(x / a), y, y > 0 ? 1 : y / a + 1)    \
+    X(cos, "Cos", COS(x), x, -SIN(x))                                          \
+    X(cosh, "Cosh", COSH(x), x, SINH(x))                                       \
+    X(elu, "Elu", x > 0 ? x : a * EXPM1(x), y, y > 0 ? 1 : y + a)              \
+    X(erf, "Erf", ERF(x), x, 2 * root_pi * EXP(-x * x))                        \
+    X(exp, "Exp", EXP(x), y, y)                                                \
+    X(gelu, "Gelu", x *(1 + ERF(x * half_root)) / 2, x,                        \
+      (1 + ERF(x * half_root)) / 2 +                                           \
+          x * half_root * root_pi * EXP(-x * x / 2))                           \
+    X(hard_sigmoid, "HardSigmoid", HELD(a *x + b, 0, 1), y,                    \
+      y > 0 && y < 1 ? a : 0)                                                  \
+    X(hard_swish, "HardSwish", x *HELD(x + 3, 0, 6) / 6, x,                    \
+      x < -3  ? 0                                                              \
+      : x > 3 ? 1                                                              \
+              : x / 3 + half)                                                  \
+    X(leaky_relu, "LeakyRelu", x < 0 ? a * x : x, x, x < 0 ? a : 1)            \
+    X(log, "Log", LOG(x), x, 1 / x)                                            \
+    X(mish, "Mish", x *TANH(SOFTPLUS(x)), x, slope_of_mish(x))                 \
+    X(reciprocal, "Reciprocal", 1 / x, y, -y * y)                              \
+    X(selu, "Selu", b *(x > 0 ? x : a * EXPM1(x)), y, y > 0 ? b : y + a * b)   \
+    X(sigmoid, "Sigmoid", SIGMOID(x), y, y *(1 - y))                           \
+    X(silu, "SiLU", x *SIGMOID(x), x, SIGMOID(x) * (1 + x * (1 - SIGMOID(x)))) \
+    X(sin, "Sin", SIN(x), x, COS(x))                                           \
+    X(sinh, "Sinh", SINH(x), x, COSH(x))                                       \
+    X(softplus, "Softplus", SOFTPLUS(x), x, SIGMOID(x))                        \
+    X(softsign, "Softsign", x / (1 + ABS(x)), x,                               \
+      1 / ((1 + ABS(x)) * (1 + ABS(x))))                                       \
+    X(sqrt, "Sqrt", SQRT(x), y, half / y)                                      \
+    X(tan, "Tan", TAN(x), y, 1 + y * y)                                        \
+    X(tanh, "Tanh", TANH(x), y, 1 - y * y)                                     \
+    X(thresholded_relu, "ThresholdedRelu", x > a ? x : 0, x, x > a ? 1 : 0)
 
-/* The same for signed integers too. */
+/* Steps, of which no gradient passes. */
+#define STEP_UNARY_LIST(X)                                                     \
+    X(ceil, "Ceil", CEIL(x), none, 0)                                          \
+    X(floor, "Floor", FLOOR(x), none, 0)                                       \
+    X(round, "Round", RINT(x), none, 0)
+#define SIGNED_STEP_UNARY_LIST(X) X(sign, "Sign", SIGN(x), none, 0)
+
+/* As the first list, for signed integers too. */
 #define SIGNED_UNARY_LIST(X)                                                   \
-    X(abs, "Abs", ABS(x))                                                      \
-    X(neg, "Neg", -x)                                                          \
-    X(shrink, "Shrink", x<-a ? x + b : x> a ? x - b : 0)                       \
-    X(sign, "Sign", SIGN(x))
+    X(abs, "Abs", ABS(x), x, SIGN(x))                                          \
+    X(neg, "Neg", -x, none, -1)                                                \
+    X(shrink, "Shrink", x<-a ? x + b : x> a ? x - b : 0, x,                    \
+      x<-a || x> a ? 1 : 0)
 
 /* From float32 and float64 to bool. */
 #define TEST_UNARY_LIST(X)                                                     \
@@ -119,43 +133,112 @@ static double sigmoid(double x)
         }                                                                      \
     }
 
-#define FLOAT_ROWS(symbol, name, expression)                                   \
+#define FLOAT_ROWS(symbol, name, expression, ...)                              \
     ROW(symbol##_f32, float, float, expression)                                \
     ROW(symbol##_f64, double, double, expression)
-#define SIGNED_ROWS(symbol, name, expression)                                  \
-    FLOAT_ROWS(symbol, name, expression)                                       \
+#define SIGNED_ROWS(symbol, name, expression, ...)                             \
+    FLOAT_ROWS(symbol, name, expression, none)                                 \
     ROW(symbol##_i64, int64_t, int64_t, expression)
 #define TEST_ROWS(symbol, name, expression)                                    \
     ROW(symbol##_f32, float, uint8_t, expression)                              \
     ROW(symbol##_f64, double, uint8_t, expression)
 FLOAT_UNARY_LIST(FLOAT_ROWS)
+STEP_UNARY_LIST(FLOAT_ROWS)
 SIGNED_UNARY_LIST(SIGNED_ROWS)
+SIGNED_STEP_UNARY_LIST(SIGNED_ROWS)
 TEST_UNARY_LIST(TEST_ROWS)
 ROW(not_bool, uint8_t, uint8_t, !x)
+
+/* A kernel of a gradient: `told` is x or y. */
+typedef void slope_row(const struct unary_attrs *attrs, const float *told,
+                       const float *dy, float *dx, size_t n);
+
+static inline float slope_of_mish(float x)
+{
+    float t = vector_tanh(SOFTPLUS(x));
+
+    return t + x * vector_sigmoid(x) * (1 - t * t);
+}
+
+#define SLOPE(symbol, name, expression, told_by, slope)                        \
+    OP_CLONES static void symbol##_slope(const struct unary_attrs *attrs,      \
+                                         const float *told, const float *dy,   \
+                                         float *dx, size_t n)                  \
+    {                                                                          \
+        const float half_root = 0.70710678F, root_pi = 0.56418958F,            \
+                    half = .5F;                                                \
+        const float a = (float)attrs->alpha, b = (float)attrs->beta;           \
+                                                                               \
+        (void)half_root, (void)root_pi, (void)half, (void)a, (void)b;          \
+        for (size_t i = 0; i < n; i++) {                                       \
+            const float told_by = told[i];                                     \
+                                                                               \
+            (void)told_by;                                                     \
+            dx[i] = dy[i] * (slope);                                           \
+        }                                                                      \
+    }
+FLOAT_UNARY_LIST(SLOPE)
+SIGNED_UNARY_LIST(SLOPE)
 
 /* ---- the ops ---------------------------------------------------------- */
 
 static const struct unary {
     const struct op_class *op;
     unary_row *f32, *f64, *i64, *truth;
+    slope_row *slope;
+    struct op_reads reads; /* of a slope */
 } unaries[] = {
-#define FLOAT_ENTRY(symbol, name, expression)                                  \
+#define TOLD_BY_x                                                              \
+    {                                                                          \
+        .inputs = 1                                                            \
+    }
+#define TOLD_BY_y                                                              \
+    {                                                                          \
+        .outputs = 1                                                           \
+    }
+#define TOLD_BY_none                                                           \
+    {                                                                          \
+        0                                                                      \
+    }
+#define FLOAT_ENTRY(symbol, name, ...)                                         \
     {.op = &op_##symbol, .f32 = symbol##_f32, .f64 = symbol##_f64},
-#define SIGNED_ENTRY(symbol, name, expression)                                 \
+#define SMOOTH_ENTRY(symbol, name, expression, told_by, ...)                   \
+    {.op = &op_##symbol,                                                       \
+     .f32 = symbol##_f32,                                                      \
+     .f64 = symbol##_f64,                                                      \
+     .slope = symbol##_slope,                                                  \
+     .reads = TOLD_BY_##told_by},
+#define SIGNED_ENTRY(symbol, name, expression, told_by, ...)                   \
+    {.op = &op_##symbol,                                                       \
+     .f32 = symbol##_f32,                                                      \
+     .f64 = symbol##_f64,                                                      \
+     .i64 = symbol##_i64,                                                      \
+     .slope = symbol##_slope,                                                  \
+     .reads = TOLD_BY_##told_by},
+#define SIGNED_STEP_ENTRY(symbol, name, ...)                                   \
     {.op = &op_##symbol,                                                       \
      .f32 = symbol##_f32,                                                      \
      .f64 = symbol##_f64,                                                      \
      .i64 = symbol##_i64},
-    FLOAT_UNARY_LIST(FLOAT_ENTRY) SIGNED_UNARY_LIST(SIGNED_ENTRY)
-        TEST_UNARY_LIST(FLOAT_ENTRY){.op = &op_not, .truth = not_bool},
+    FLOAT_UNARY_LIST(SMOOTH_ENTRY) STEP_UNARY_LIST(FLOAT_ENTRY)
+        SIGNED_UNARY_LIST(SIGNED_ENTRY)
+            SIGNED_STEP_UNARY_LIST(SIGNED_STEP_ENTRY)
+                TEST_UNARY_LIST(FLOAT_ENTRY){.op = &op_not, .truth = not_bool},
 };
 
-static unary_row *find_row(const struct node *node, enum dtype dtype)
+static const struct unary *find_unary(const struct node *node)
 {
     const struct unary *unary = unaries;
 
     while (unary->op != node->op)
         unary++;
+    return unary;
+}
+
+static unary_row *find_row(const struct node *node, enum dtype dtype)
+{
+    const struct unary *unary = find_unary(node);
+
     if (dtype == DTYPE_F32)
         return unary->f32;
     if (dtype == DTYPE_F64)
@@ -221,7 +304,39 @@ static enum assay_status infer_truth(const struct node *node,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, inferred)                                          \
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    (void)wanted;
+    return find_unary(node)->reads;
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct unary *unary = find_unary(node);
+    const float *dy = tensor_f32(pass->dy[0]), *told = dy;
+    float *dx = tensor_f32(&pass->dx[0]);
+    size_t n = tensor_elements(pass->dy[0]);
+    size_t parts = (size_t)gradient_parts(context, n);
+
+    (void)err;
+    if (unary->reads.inputs)
+        told = tensor_f32(pass->inputs[0]);
+    if (unary->reads.outputs)
+        told = tensor_f32(&pass->outputs[0]);
+#pragma omp parallel for num_threads((int)parts) if (parts > 1)
+    for (size_t i = 0; i < parts; i++) {
+        size_t first = n * i / parts, last = n * (i + 1) / parts;
+
+        unary->slope(node->attrs, told + first, dy + first, dx + first,
+                     last - first);
+    }
+    return ASSAY_OK;
+}
+
+#define CLASS(symbol, text, inferred, passes, reads)                           \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct unary_attrs),                             \
@@ -232,10 +347,19 @@ static enum assay_status infer_truth(const struct node *node,
         .infer = inferred,                                                     \
         .forward = forward,                                                    \
         .cost = rule_cost_elementwise,                                         \
+        .backward = passes,                                                    \
+        .backward_reads = reads,                                               \
+        .is_cheap = true,                                                      \
     };
-#define SAME_CLASS(symbol, text, expression)  CLASS(symbol, text, infer_same)
-#define TRUTH_CLASS(symbol, text, expression) CLASS(symbol, text, infer_truth)
-FLOAT_UNARY_LIST(SAME_CLASS)
-SIGNED_UNARY_LIST(SAME_CLASS)
+#define SMOOTH_CLASS(symbol, text, ...)                                        \
+    CLASS(symbol, text, infer_same, backward, backward_reads)
+#define STEP_CLASS(symbol, text, ...)                                          \
+    CLASS(symbol, text, infer_same, NULL, NULL)
+#define TRUTH_CLASS(symbol, text, expression)                                  \
+    CLASS(symbol, text, infer_truth, NULL, NULL)
+FLOAT_UNARY_LIST(SMOOTH_CLASS)
+STEP_UNARY_LIST(STEP_CLASS)
+SIGNED_UNARY_LIST(SMOOTH_CLASS)
+SIGNED_STEP_UNARY_LIST(STEP_CLASS)
 TEST_UNARY_LIST(TRUTH_CLASS)
 TRUTH_CLASS(not, "Not", )

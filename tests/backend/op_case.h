@@ -18,11 +18,13 @@ struct op_case {
                               of concat: channels of the other one */
     int64_t k, s, p, d, g; /* kernel, stride, padding, dilation, groups */
     bool relu, residual, nobias, ceil;
-    bool relu6;   /* a ReLU with a limit; 1 here, values are small */
-    bool counted; /* of average pooling: padding is divided by too */
-    bool blocked; /* x comes out of another convolution */
-    bool large;   /* too much for the portable kernels: compared with the
-                     direct ones of the backend */
+    bool relu6;    /* a ReLU with a limit; 1 here, values are small */
+    bool positive; /* inputs from 1/4 to 1; else from -1 */
+    bool above;    /* inputs from 1.25 to 2.25 */
+    bool counted;  /* of average pooling: padding is divided by too */
+    bool blocked;  /* x comes out of another convolution */
+    bool large;    /* too much for the portable kernels: compared with the
+                      direct ones of the backend */
 };
 
 /* False where the line is no case; *problem says why. */

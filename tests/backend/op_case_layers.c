@@ -1,0 +1,260 @@
+/* tests/backend/op_case_layers.c - cases of layers: what models are made of. */
+#include "op_case_internal.h"
+#include "ops/adaptive_avg_pool2d.h"
+#include "ops/avg_pool2d.h"
+#include "ops/batch_norm.h"
+#include "ops/clip.h"
+#include "ops/concat.h"
+#include "ops/conv2d.h"
+#include "ops/conv_transpose2d.h"
+#include "ops/linear.h"
+#include "ops/max_pool2d.h"
+#include "ops/ops.h"
+#include "ops/unary_math.h"
+
+static int64_t out_size(const struct op_case *c, int64_t size)
+{
+    return (size + 2 * c->p - c->d * (c->k - 1) - 1) / c->s + 1;
+}
+
+static enum assay_status add_conv2d(struct case_builder *b,
+                                    const struct op_case *c, uint32_t x,
+                                    struct tensor *residual, uint32_t *y)
+{
+    struct shape w = shape_of(4, c->o, c->c / c->g, c->k, c->k);
+    struct shape out =
+        shape_of(4, c->n, c->o, out_size(c, c->h), out_size(c, c->w));
+    struct conv2d_attrs attrs = {.stride = {c->s, c->s},
+                                 .dilation = {c->d, c->d},
+                                 .before = {c->p, c->p},
+                                 .after = {c->p, c->p},
+                                 .groups = c->g,
+                                 .has_relu = c->relu || c->relu6,
+                                 .relu_limit = c->relu6 ? 1 : 0};
+    uint32_t inputs[CONV2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    struct shape channels = shape_of(1, c->o);
+    enum assay_status st =
+        case_parameter(b, "weight", &w, -1, 1, &inputs[CONV2D_WEIGHT]);
+
+    if (!st && !c->nobias)
+        st = case_parameter(b, "bias", &channels, -1, 1, &inputs[CONV2D_BIAS]);
+    if (!st && c->residual)
+        st =
+            case_input(b, "residual", &out, residual, &inputs[CONV2D_RESIDUAL]);
+    if (!st)
+        st = case_append(b, &op_conv2d, &attrs, inputs, CONV2D_INPUTS, y);
+    return st;
+}
+
+static enum assay_status add_transposed(struct case_builder *b,
+                                        const struct op_case *c, uint32_t x,
+                                        struct tensor *second, uint32_t *y)
+{
+    struct shape w = shape_of(4, c->c, c->o, c->k, c->k);
+    struct shape channels = shape_of(1, c->o);
+    struct conv_transpose2d_attrs attrs = {.stride = {c->s, c->s},
+                                           .before = {c->p, c->p},
+                                           .after = {c->p, c->p},
+                                           .has_relu = c->relu};
+    uint32_t inputs[] = {x, GRAPH_NONE, GRAPH_NONE};
+    enum assay_status st = case_parameter(b, "weight", &w, -1, 1, &inputs[1]);
+
+    (void)second;
+    if (!st && !c->nobias)
+        st = case_parameter(b, "bias", &channels, -1, 1, &inputs[2]);
+    if (!st)
+        st = case_append(b, &op_conv_transpose2d, &attrs, inputs, 3, y);
+    return st;
+}
+
+static enum assay_status add_linear(struct case_builder *b,
+                                    const struct op_case *c, uint32_t x,
+                                    struct tensor *second, uint32_t *y)
+{
+    struct shape w = shape_of(2, c->o, c->c), channels = shape_of(1, c->o);
+    struct linear_attrs attrs = {.has_relu = c->relu};
+    uint32_t inputs[] = {x, GRAPH_NONE, GRAPH_NONE};
+    enum assay_status st = case_parameter(b, "weight", &w, -1, 1, &inputs[1]);
+
+    (void)second;
+    if (!st && !c->nobias)
+        st = case_parameter(b, "bias", &channels, -1, 1, &inputs[2]);
+    if (!st)
+        st = case_append(b, &op_linear, &attrs, inputs, 3, y);
+    return st;
+}
+
+static enum assay_status add_max_pool2d(struct case_builder *b,
+                                        const struct op_case *c, uint32_t x,
+                                        struct tensor *second, uint32_t *y)
+{
+    struct max_pool2d_attrs attrs = {.kernel = {c->k, c->k},
+                                     .stride = {c->s, c->s},
+                                     .before = {c->p, c->p},
+                                     .after = {c->p, c->p},
+                                     .ceil = c->ceil};
+
+    (void)second;
+    return case_append(b, &op_max_pool2d, &attrs, &x, 1, y);
+}
+
+static enum assay_status add_avg_pool2d(struct case_builder *b,
+                                        const struct op_case *c, uint32_t x,
+                                        struct tensor *second, uint32_t *y)
+{
+    struct avg_pool2d_attrs attrs = {.kernel = {c->k, c->k},
+                                     .stride = {c->s, c->s},
+                                     .before = {c->p, c->p},
+                                     .after = {c->p, c->p},
+                                     .ceil = c->ceil,
+                                     .counts_padding = c->counted};
+
+    (void)second;
+    return case_append(b, &op_avg_pool2d, &attrs, &x, 1, y);
+}
+
+static enum assay_status add_adaptive(struct case_builder *b,
+                                      const struct op_case *c, uint32_t x,
+                                      struct tensor *second, uint32_t *y)
+{
+    struct adaptive_avg_pool2d_attrs attrs = {.size = {c->o, c->k}};
+
+    (void)second;
+    return case_append(b, &op_adaptive_avg_pool2d, &attrs, &x, 1, y);
+}
+
+static enum assay_status add_concat(struct case_builder *b,
+                                    const struct op_case *c, uint32_t x,
+                                    struct tensor *second, uint32_t *y)
+{
+    struct shape other = shape_of(4, c->n, c->o, c->h, c->w);
+    struct concat_attrs attrs = {.axis = 1};
+    uint32_t inputs[] = {x, GRAPH_NONE, x};
+    enum assay_status st = case_input(b, "other", &other, second, &inputs[1]);
+
+    return st ? st : case_append(b, &op_concat, &attrs, inputs, 3, y);
+}
+
+/* Dropout in between: it has to hand on what it got. */
+static enum assay_status add_clip(struct case_builder *b,
+                                  const struct op_case *c, uint32_t x,
+                                  struct tensor *second, uint32_t *y)
+{
+    struct clip_attrs attrs = {.low = c->k == 1 ? 0 : 0.25f, .high = 0.5f};
+    enum assay_status st = case_append(b, &op_dropout, NULL, &x, 1, &x);
+
+    (void)second;
+    return st ? st : case_append(b, &op_clip, &attrs, &x, 1, y);
+}
+
+static enum assay_status add_sigmoid(struct case_builder *b,
+                                     const struct op_case *c, uint32_t x,
+                                     struct tensor *second, uint32_t *y)
+{
+    (void)c, (void)second;
+    return case_append(b, &op_sigmoid, NULL, &x, 1, y);
+}
+
+static enum assay_status add_relu(struct case_builder *b,
+                                  const struct op_case *c, uint32_t x,
+                                  struct tensor *second, uint32_t *y)
+{
+    (void)c, (void)second;
+    return case_append(b, &op_relu, NULL, &x, 1, y);
+}
+
+static enum assay_status add_add(struct case_builder *b,
+                                 const struct op_case *c, uint32_t x,
+                                 struct tensor *second, uint32_t *y)
+{
+    struct shape shape = shape_of(4, c->n, c->c, c->h, c->w);
+    uint32_t inputs[] = {x, GRAPH_NONE};
+    enum assay_status st = case_input(b, "other", &shape, second, &inputs[1]);
+
+    return st ? st : case_append(b, &op_add, NULL, inputs, 2, y);
+}
+
+/* k=1: by as many; k=2: by a number a channel, the other way round. */
+static enum assay_status add_mul(struct case_builder *b,
+                                 const struct op_case *c, uint32_t x,
+                                 struct tensor *second, uint32_t *y)
+{
+    bool is_scale = c->k == 2;
+    struct shape shape = shape_of(4, c->n, c->c, is_scale ? (int64_t)1 : c->h,
+                                  is_scale ? (int64_t)1 : c->w);
+    uint32_t inputs[] = {x, x};
+    enum assay_status st =
+        case_input(b, "other", &shape, second, &inputs[is_scale ? 0 : 1]);
+
+    return st ? st : case_append(b, &op_mul, NULL, inputs, 2, y);
+}
+
+/* One after the other: each has to leave the padding alone. */
+static enum assay_status add_activations(struct case_builder *b,
+                                         const struct op_case *c, uint32_t x,
+                                         struct tensor *second, uint32_t *y)
+{
+    static const struct op_class *const ops[] = {
+        &op_leaky_relu, &op_silu, &op_hard_swish, &op_mish,
+        &op_elu,        &op_gelu, &op_tanh,
+    };
+    struct unary_attrs attrs = {.alpha = 0.3};
+    enum assay_status st = ASSAY_OK;
+
+    (void)c, (void)second;
+    *y = x;
+    for (size_t i = 0; !st && i < sizeof ops / sizeof *ops; i++)
+        st = case_append(b, ops[i], &attrs, y, 1, y);
+    return st;
+}
+
+static enum assay_status add_batch_norm(struct case_builder *b,
+                                        const struct op_case *c, uint32_t x,
+                                        struct tensor *second, uint32_t *y)
+{
+    static const char *const names[] = {"x", "weight", "bias", "mean",
+                                        "variance"};
+    struct shape channels = shape_of(1, c->c);
+    struct batch_norm_attrs attrs = {.eps = 1e-5f};
+    uint32_t inputs[BATCH_NORM_INPUTS] = {x};
+    enum assay_status st = ASSAY_OK;
+
+    (void)second;
+    for (size_t i = 1; !st && i < BATCH_NORM_INPUTS; i++)
+        st = case_parameter(b, names[i], &channels,
+                            i == BATCH_NORM_VARIANCE ? 0.5f : -1, 1.5f,
+                            &inputs[i]);
+    return st ? st
+              : case_append(b, &op_batch_norm, &attrs, inputs,
+                            BATCH_NORM_INPUTS, y);
+}
+
+static enum assay_status add_resize(struct case_builder *b,
+                                    const struct op_case *c, uint32_t x,
+                                    struct tensor *second, uint32_t *y)
+{
+    struct shape like = shape_of(4, c->n, (int64_t)1, c->o, c->k);
+    uint32_t inputs[] = {x, GRAPH_NONE};
+    enum assay_status st = case_input(b, "like", &like, second, &inputs[1]);
+
+    return st ? st : case_append(b, &op_resize_nearest, NULL, inputs, 2, y);
+}
+
+const struct case_maker case_layers[] = {
+    {"conv2d", add_conv2d},
+    {"conv_transpose2d", add_transposed},
+    {"linear", add_linear},
+    {"max_pool2d", add_max_pool2d},
+    {"avg_pool2d", add_avg_pool2d},
+    {"adaptive_avg_pool2d", add_adaptive},
+    {"concat", add_concat},
+    {"clip", add_clip},
+    {"sigmoid", add_sigmoid},
+    {"relu", add_relu},
+    {"add", add_add},
+    {"mul", add_mul},
+    {"activations", add_activations},
+    {"batch_norm", add_batch_norm},
+    {"resize", add_resize},
+    {NULL, NULL},
+};

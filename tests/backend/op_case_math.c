@@ -1,0 +1,197 @@
+/* tests/backend/op_case_math.c - cases of arithmetic: element by element, sums,
+ * products, norms, losses. */
+#include "op_case_internal.h"
+#include "ops/batch_norm.h"
+#include "ops/binary_math.h"
+#include "ops/dropout_training.h"
+#include "ops/loss.h"
+#include "ops/normalize.h"
+#include "ops/ops.h"
+#include "ops/softmax.h"
+#include "ops/unary_math.h"
+
+#include <string.h>
+
+enum assay_status case_unary(struct case_builder *b, const struct op_class *op,
+                             uint32_t x, uint32_t *y)
+{
+    struct unary_attrs attrs = {.alpha = 0.3, .beta = 0.4};
+
+    return case_append(b, op, &attrs, &x, 1, y);
+}
+
+/* ---- two inputs or more -------------------------------------------------- */
+
+/* k=1: of one shape; k=2: by a number a channel; k=3: by rows of one; k=4: the
+ * other way round, repeated as a whole. */
+static struct shape other_shape(const struct op_case *c)
+{
+    switch (c->k) {
+    case 2:
+        return shape_of(4, c->n, c->c, (int64_t)1, (int64_t)1);
+    case 3:
+        return shape_of(2, c->h, (int64_t)1);
+    case 4:
+        return shape_of(1, c->w);
+    default:
+        return shape_of(4, c->n, c->c, c->h, c->w);
+    }
+}
+
+static enum assay_status add_binary(struct case_builder *b,
+                                    const struct op_case *c, uint32_t x,
+                                    struct tensor *second, uint32_t *y)
+{
+    static const struct {
+        const char *name;
+        const struct op_class *op;
+    } ops[] = {{"sub", &op_sub},   {"div", &op_div},     {"pow", &op_pow},
+               {"min", &op_min},   {"max", &op_max},     {"sum", &op_sum},
+               {"mean", &op_mean}, {"prelu", &op_prelu}, {"times", &op_mul}};
+    struct binary_attrs attrs = {0};
+    struct shape shape = other_shape(c);
+    uint32_t inputs[] = {x, GRAPH_NONE, x};
+    size_t i = 0, n = 2;
+    enum assay_status st = case_input(b, "other", &shape, second, &inputs[1]);
+
+    while (strcmp(ops[i].name, c->op))
+        i++;
+    if (ops[i].op == &op_sum || ops[i].op == &op_mean)
+        n = 3;
+    if (c->k == 4 && ops[i].op != &op_prelu) {
+        inputs[0] = inputs[1];
+        inputs[1] = x;
+    }
+    return st ? st : case_append(b, ops[i].op, &attrs, inputs, n, y);
+}
+
+/* An exponent of another type, as exporters write squares. */
+static enum assay_status add_square(struct case_builder *b,
+                                    const struct op_case *c, uint32_t x,
+                                    struct tensor *second, uint32_t *y)
+{
+    static const int64_t two = 2;
+    struct binary_attrs attrs = {0};
+    uint32_t inputs[] = {x, GRAPH_NONE};
+    enum assay_status st = case_integers(b, "two", &two, 1, &inputs[1]);
+
+    (void)c, (void)second;
+    return st ? st : case_append(b, &op_pow, &attrs, inputs, 2, y);
+}
+
+/* ---- norms ----------------------------------------------------------------
+ */
+
+static enum assay_status
+add_batch_norm_training(struct case_builder *b, const struct op_case *c,
+                        uint32_t x, struct tensor *second, uint32_t *y)
+{
+    static const char *const names[] = {"x", "weight", "bias", "mean",
+                                        "variance"};
+    struct shape channels = shape_of(1, c->c);
+    struct normalize_attrs attrs = {
+        .eps = 1e-3F, .momentum = 0.9F, .is_unbiased = c->counted};
+    uint32_t inputs[BATCH_NORM_INPUTS] = {x}, outputs[3];
+    enum assay_status st = ASSAY_OK;
+
+    (void)second;
+    for (size_t i = 1; !st && i < BATCH_NORM_INPUTS; i++)
+        st = case_parameter(b, names[i], &channels,
+                            i == BATCH_NORM_VARIANCE ? 0.5F : -1, 1.5F,
+                            &inputs[i]);
+    if (!st)
+        st = case_append_outputs(b, &op_batch_norm_training, &attrs, inputs,
+                                 BATCH_NORM_INPUTS, outputs, 3);
+    *y = outputs[0];
+    return st;
+}
+
+/* ---- shares and losses ----------------------------------------------------
+ */
+
+static enum assay_status add_softmax(struct case_builder *b,
+                                     const struct op_case *c, uint32_t x,
+                                     struct tensor *second, uint32_t *y)
+{
+    struct softmax_attrs attrs = {.axis = 1, .is_flat = c->k == 2};
+    bool is_log = strcmp(c->op, "log_softmax") == 0;
+
+    (void)second;
+    return case_append(b, is_log ? &op_log_softmax : &op_softmax, &attrs, &x, 1,
+                       y);
+}
+
+/* Labels [n,h,w] below c, a few of which are ignored; k: the reduction;
+ * counted: classes weigh differently. */
+static enum assay_status add_loss(struct case_builder *b,
+                                  const struct op_case *c, uint32_t x,
+                                  struct tensor *second, uint32_t *y)
+{
+    bool is_softmax = strcmp(c->op, "softmax_cross_entropy") == 0;
+    struct loss_attrs attrs = {.reduction = (enum loss_reduction)(c->k - 1),
+                               .has_ignored = true,
+                               .ignored = -1};
+    struct shape places = shape_of(3, c->n, c->h, c->w);
+    struct shape classes = shape_of(1, c->c);
+    uint32_t inputs[] = {x, GRAPH_NONE, GRAPH_NONE};
+    struct tensor labels;
+    enum assay_status st =
+        tensor_new(b->pool, DTYPE_I64, &places, &labels, b->err);
+
+    (void)second;
+    for (size_t i = 0; !st && i < tensor_elements(&labels); i++)
+        tensor_i64(&labels)[i] =
+            i % 5 == 3 ? -1 : (int64_t)random_below(&b->random, (uint64_t)c->c);
+    if (!st)
+        st = graph_constant(b->graph, "labels", labels, &inputs[1], b->err);
+    if (!st && c->counted)
+        st = case_parameter(b, "weights", &classes, 0.5F, 1.5F, &inputs[2]);
+    if (st)
+        return st;
+    return case_append(b,
+                       is_softmax ? &op_softmax_cross_entropy_loss
+                                  : &op_negative_log_likelihood_loss,
+                       &attrs, inputs, c->counted ? 3 : 2, y);
+}
+
+/* k=1: with a seed among the inputs; k=2: as ONNX draws. */
+static enum assay_status add_dropout(struct case_builder *b,
+                                     const struct op_case *c, uint32_t x,
+                                     struct tensor *second, uint32_t *y)
+{
+    static const int64_t seed = 77, on = 1;
+    struct random_attrs attrs = {.seed = 5};
+    struct shape one = shape_of(1, (int64_t)1);
+    uint32_t inputs[DROPOUT_INPUTS] = {x};
+    enum assay_status st =
+        case_parameter(b, "ratio", &one, 0.3F, 0.3F, &inputs[DROPOUT_RATIO]);
+
+    (void)second;
+    if (!st)
+        st = case_integers(b, "on", &on, 1, &inputs[DROPOUT_TRAINING]);
+    if (!st)
+        st = case_integers(b, "seed", &seed, 1, &inputs[DROPOUT_SEED]);
+    return st ? st
+              : case_append(b, &op_dropout_training, &attrs, inputs,
+                            c->k == 2 ? DROPOUT_SEED : DROPOUT_INPUTS, y);
+}
+
+const struct case_maker case_math[] = {
+    {"sub", add_binary},
+    {"times", add_binary},
+    {"div", add_binary},
+    {"pow", add_binary},
+    {"min", add_binary},
+    {"max", add_binary},
+    {"sum", add_binary},
+    {"mean", add_binary},
+    {"prelu", add_binary},
+    {"square", add_square},
+    {"batch_norm_training", add_batch_norm_training},
+    {"softmax", add_softmax},
+    {"log_softmax", add_softmax},
+    {"softmax_cross_entropy", add_loss},
+    {"negative_log_likelihood", add_loss},
+    {"dropout_training", add_dropout},
+    {NULL, NULL},
+};
