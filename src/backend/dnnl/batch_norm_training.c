@@ -336,7 +336,7 @@ struct op_reads reads_batch_norm(const struct node *node, uint64_t wanted)
     (void)node;
     if (wanted)
         reads.inputs = (1 << BATCH_NORM_INPUTS) - 2;
-    if (wanted & (1 << BATCH_NORM_WEIGHT | 1 << BATCH_NORM_BIAS))
+    if (wanted & ~(uint64_t)(1 << BATCH_NORM_X))
         reads.inputs |= 1 << BATCH_NORM_X;
     return reads;
 }
@@ -420,6 +420,8 @@ enum assay_status backward_batch_norm(struct onednn *dn, struct job *job,
 {
     enum assay_status st = ASSAY_OK;
 
+    if (op_wants(pass, BATCH_NORM_MEAN) || op_wants(pass, BATCH_NORM_VARIANCE))
+        return own_backward(dn, job, pass, err);
     if (op_wants(pass, BATCH_NORM_WEIGHT) || op_wants(pass, BATCH_NORM_BIAS))
         st = to_affine(dn, job, pass, err);
     if (!st && op_wants(pass, BATCH_NORM_X))

@@ -67,6 +67,7 @@ struct kernel {
     struct candidates candidates;
     const char *how; /* "measured", "remembered", ...; NULL: no choice */
     bool reorders_x, reorders_residual;
+    bool makes_bias; /* backward to the weights: to the bias, too */
 };
 
 struct choices;

@@ -23,6 +23,7 @@ struct kernel *kernel_find(struct onednn *dn, const struct job *job)
         struct kernel *kernel = *link;
 
         if (kernel->x_layout == job->x->layout &&
+            kernel->makes_bias == (job->bias_gradient != NULL) &&
             shape_equal(&kernel->x, &job->x->shape) &&
             shape_equal(&kernel->y, &job->y)) {
             *link = kernel->next;
@@ -174,6 +175,7 @@ static void describe_kernel(const struct job *job,
     kernel->x = job->x->shape;
     kernel->y = job->y;
     kernel->x_layout = job->x->layout;
+    kernel->makes_bias = job->bias_gradient != NULL;
     kernel->src = kernel->part_src = query(found, names[job->direction].src);
     kernel->weights = query(found, names[job->direction].weights);
     kernel->dst = kernel->part_dst = query(found, names[job->direction].dst);
