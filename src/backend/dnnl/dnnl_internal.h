@@ -306,7 +306,7 @@ struct op_reads reads_batch_norm(const struct node *node, uint64_t wanted);
 struct op_reads reads_batch_norm_training(const struct node *node,
                                           uint64_t wanted);
 
-/* ---- backward.c: the backward pass behind the interface ------------------ */
+/* ---- backward_ops.c: the backward pass behind the interface ------------------ */
 
 bool onednn_can_backward(const struct backend *backend,
                          const struct node *node);

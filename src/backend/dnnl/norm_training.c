@@ -1,4 +1,4 @@
-/* backend/dnnl/batch_norm_training.c - BatchNorm with statistics of the batch,
+/* backend/dnnl/norm_training.c - BatchNorm with statistics of the batch,
  * and the gradients of both kinds.
  *
  * A map is read twice on the way forward and twice on the way back. */

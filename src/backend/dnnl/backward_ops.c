@@ -1,4 +1,4 @@
-/* backend/dnnl/backward.c - which ops there are backward kernels for. */
+/* backend/dnnl/backward_ops.c - which ops there are backward kernels for. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/ops.h"
