@@ -112,14 +112,20 @@ uint32_t builder_op(struct builder *builder, const char *name,
     return output;
 }
 
-uint32_t builder_input(struct builder *builder, const char *name)
+uint32_t builder_input_of(struct builder *builder, const char *name,
+                          enum dtype dtype)
 {
     uint32_t value = GRAPH_NONE;
 
     if (!builder->st)
         builder->st =
-            graph_input(builder->graph, name, DTYPE_F32, &value, builder->err);
+            graph_input(builder->graph, name, dtype, &value, builder->err);
     return value;
+}
+
+uint32_t builder_input(struct builder *builder, const char *name)
+{
+    return builder_input_of(builder, name, DTYPE_F32);
 }
 
 void builder_output(struct builder *builder, const char *name, uint32_t value)

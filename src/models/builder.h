@@ -103,7 +103,10 @@ uint32_t builder_flatten(struct builder *builder, uint32_t x);
 /* Channels behind one another. */
 uint32_t builder_concat(struct builder *builder, const uint32_t *maps,
                         size_t n);
+/* Of float32, or of another type. */
 uint32_t builder_input(struct builder *builder, const char *name);
+uint32_t builder_input_of(struct builder *builder, const char *name,
+                          enum dtype dtype);
 void builder_output(struct builder *builder, const char *name, uint32_t value);
 
 #endif

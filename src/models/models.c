@@ -15,8 +15,11 @@ static const struct model_entry {
     {&family_googlenet, {.name = "googlenet"}, NULL},
     {&family_mnasnet, {.name = "mnasnet1_0"}, NULL},
     {&family_mobilenet, {.name = "mobilenet_v2"}, NULL},
-    {&family_rcnn, {.name = "fasterrcnn_resnet50_fpn"}, "faster-rcnn"},
-    {&family_rcnn, {.name = "maskrcnn_resnet50_fpn", .has_masks = true},
+    {&family_rcnn, {.name = "fasterrcnn_resnet18_fpn", .depth = 18}, NULL},
+    {&family_rcnn, {.name = "fasterrcnn_resnet50_fpn", .depth = 50},
+     "faster-rcnn"},
+    {&family_rcnn,
+     {.name = "maskrcnn_resnet50_fpn", .depth = 50, .has_masks = true},
      "mask-rcnn"},
     {&family_resnet, {.name = "resnet18", .depth = 18}, NULL},
     {&family_resnet, {.name = "resnet34", .depth = 34}, NULL},
@@ -62,13 +65,28 @@ enum model_task model_task(const char *name)
 const char *const *model_names(void)
 {
     static const char *const names[] = {
-        "alexnet",       "faster-rcnn",   "fasterrcnn_resnet50_fpn",
-        "googlenet",     "mask-rcnn",     "maskrcnn_resnet50_fpn",
-        "mnasnet1_0",    "mobilenet_v2",  "resnet101",
-        "resnet18",      "resnet34",      "resnet50",
-        "squeezenet1_0", "squeezenet1_1", "vgg11",
-        "vgg11_bn",      "vgg16",         "vgg16_bn",
-        "vgg19",         "vgg19_bn",      NULL,
+        "alexnet",
+        "faster-rcnn",
+        "fasterrcnn_resnet18_fpn",
+        "fasterrcnn_resnet50_fpn",
+        "googlenet",
+        "mask-rcnn",
+        "maskrcnn_resnet50_fpn",
+        "mnasnet1_0",
+        "mobilenet_v2",
+        "resnet101",
+        "resnet18",
+        "resnet34",
+        "resnet50",
+        "squeezenet1_0",
+        "squeezenet1_1",
+        "vgg11",
+        "vgg11_bn",
+        "vgg16",
+        "vgg16_bn",
+        "vgg19",
+        "vgg19_bn",
+        NULL,
     };
 
     return names;
@@ -85,6 +103,13 @@ struct model_options model_defaults(void)
         .norm_eps = 1e-5f,
         .score = 0.05f,
         .detections = 100,
+        .trainable_layers = MODEL_TRAINABLE_DEFAULT,
+        .sampling = {.proposals = 2000,
+                     .kept_proposals = 2000,
+                     .anchors = 256,
+                     .anchor_objects = 0.5f,
+                     .boxes = 512,
+                     .box_objects = 0.25f},
     };
 }
 

@@ -26,6 +26,22 @@ enum model_variant {
 
 enum model_task { TASK_DETECTION, TASK_CLASSIFICATION };
 
+enum {
+    MODEL_BACKBONE_LAYERS = 5,   /* conv1 and four levels of blocks */
+    MODEL_TRAINABLE_DEFAULT = -1 /* torchvision's: 3 where norms are frozen, as
+                                    published weights have them, else all */
+};
+
+/* How a detector chooses what it learns from, of each image. */
+struct model_sampling {
+    int64_t proposals;      /* of a level, before overlapping ones go */
+    int64_t kept_proposals; /* of all levels, after that */
+    int64_t anchors;        /* the proposal network learns from */
+    float anchor_objects;   /* share of them that are objects, at most */
+    int64_t boxes;          /* the heads learn from */
+    float box_objects;
+};
+
 struct model_options {
     int64_t n_images;  /* of a batch; a classifier takes any number */
     int64_t n_classes; /* of a detector: the background included */
@@ -42,9 +58,15 @@ struct model_options {
     float score;         /* detections below are dropped */
     int64_t detections;  /* at most, of an image */
     bool has_soft_masks; /* probabilities instead of 0 and 1 */
+
+    /* Of training. */
+    bool is_training;
+    int64_t trainable_layers; /* of a detector's backbone, from the last one */
+    struct model_sampling sampling;
 };
 
-/* One image, 91 classes, 800 and 1333, frozen norm with eps 1e-5, 0.05, 100. */
+/* One image, 91 classes, 800 and 1333, frozen norm with eps 1e-5, 0.05, 100;
+ * torchvision's sampling. */
 struct model_options model_defaults(void);
 /* The same with the classes and the size of a classifier where it is one. */
 struct model_options model_options_for(const char *name,
@@ -54,7 +76,18 @@ struct model_options model_options_for(const char *name,
  * gives in this order: boxes [d,4] in pixels of the photographs, scores [d],
  * labels [d], counts [n], and for Mask R-CNN the masks of each image. A
  * classifier has one input [n,3,h,w], normalised, and gives logits
- * [n,classes]. */
+ * [n,classes].
+ *
+ * In training there are more inputs behind the images, and losses come out,
+ * float32 scalars to be added up. A detector takes "boxes" [t,4] of the objects
+ * of all images in pixels of the photographs, "labels" int64 [t] from 1,
+ * "counts" int64 [n], with masks "masks_0"... uint8 [t,h,w] of each image, and
+ * "seed" int64 [1], from which all follows that is drawn at random; it gives
+ * loss_classifier, loss_box_reg, loss_mask, loss_objectness, loss_rpn_box_reg.
+ * A classifier takes "labels" int64 [n] and "seed", and gives "loss" beside its
+ * logits. New running statistics of norms are outputs too, with the names of
+ * the buffers that they are to replace. What torchvision does not train is
+ * frozen. */
 enum assay_status model_build(const char *name,
                               const struct model_options *options,
                               struct graph **out, struct error *err);
@@ -71,6 +104,12 @@ const char *const *model_names(void);
  * for a seed on every machine and with any number of threads. */
 enum assay_status model_fill(struct graph *graph, struct pool *pool,
                              uint64_t seed, struct error *err);
+
+/* Gives all parameters and buffers of `to` copies of what those of the same
+ * name in `from` have: a model in training and the same one in use. One that
+ * `from` has not, or without data, is ASSAY_BAD_INPUT. */
+enum assay_status model_copy_weights(struct graph *to, const struct graph *from,
+                                     struct pool *pool, struct error *err);
 
 /* The 91 names of COCO's classes; "N/A" for numbers nobody uses. */
 const char *model_coco_class(int64_t label);

@@ -1,38 +1,25 @@
 /* models/rcnn.c - Faster R-CNN and Mask R-CNN with a feature pyramid (Ren et
  * al. 2015, He et al. 2017, Lin et al. 2016), as torchvision 0.14 has them. */
-#include "models/family.h"
+#include "models/rcnn.h"
 
-#include "models/resnet.h"
+#include "models/family.h"
 #include "ops/anchor_grid.h"
-#include "ops/box_detections.h"
-#include "ops/detection_transform.h"
 #include "ops/mask_ops.h"
 #include "ops/ops.h"
 #include "ops/roi_align.h"
 #include "ops/rpn_decode.h"
-#include "ops/rpn_nms.h"
 #include "ops/rpn_top_k.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
-    channels = 256,               /* of every level of the pyramid */
-    n_levels = RESNET_LEVELS + 1, /* the extra one is the coarsest */
+    channels = 256, /* of every level of the pyramid */
     n_ratios = 3,
-    hidden = 1024, /* of the box head */
-    max_images = 48
+    hidden = 1024 /* of the box head */
 };
 
-/* What one part of the detector hands to the next. */
-struct rcnn {
-    struct builder builder;
-    const struct model_options *options;
-    uint32_t images[TRANSFORM_OUTPUTS];
-    uint32_t features[n_levels];
-    uint32_t proposals[RPN_NMS_OUTPUTS];
-    uint32_t detections[BOX_DETECTIONS_OUTPUTS];
-    uint32_t masks;
-};
+const float rcnn_box_weights[4] = {10, 10, 5, 5};
 
 static void build_transform(struct rcnn *rcnn)
 {
@@ -44,7 +31,7 @@ static void build_transform(struct rcnn *rcnn)
         .mean = {0.485f, 0.456f, 0.406f},
         .std = {0.229f, 0.224f, 0.225f},
     };
-    uint32_t inputs[max_images];
+    uint32_t inputs[RCNN_MAX_IMAGES];
     size_t n = (size_t)rcnn->options->n_images;
 
     for (size_t i = 0; i < n; i++) {
@@ -53,9 +40,13 @@ static void build_transform(struct rcnn *rcnn)
         snprintf(name, sizeof name, "image_%zu", i);
         inputs[i] = builder_input(builder, name);
     }
+    if (rcnn->options->is_training)
+        rcnn_training_inputs(rcnn);
     builder_enter(builder, "transform", "GeneralizedRCNNTransform");
     builder_op_outputs(builder, "", &op_detection_transform, &attrs, inputs, n,
                        rcnn->images, TRANSFORM_OUTPUTS);
+    if (rcnn->options->is_training)
+        rcnn_training_targets(rcnn);
     builder_leave(builder);
 }
 
@@ -99,7 +90,7 @@ static void build_pyramid(struct rcnn *rcnn, const uint32_t body[RESNET_LEVELS])
 
     builder_enter(builder, "fpn", "FeaturePyramidNetwork");
     for (int level = RESNET_LEVELS - 1; level >= 0; level--) {
-        int64_t in = (int64_t)channels << level;
+        int64_t in = resnet_channels(rcnn->depth) << level;
         uint32_t sum[2];
 
         sum[0] =
@@ -115,9 +106,9 @@ static void build_pyramid(struct rcnn *rcnn, const uint32_t body[RESNET_LEVELS])
         rcnn->features[level] =
             pyramid_conv(builder, "layer_blocks", level, channels, 3, above);
     }
-    rcnn->features[n_levels - 1] =
+    rcnn->features[RCNN_LEVELS - 1] =
         builder_max_pool(builder, "extra_blocks", "LastLevelMaxPool", &coarser,
-                         rcnn->features[n_levels - 2]);
+                         rcnn->features[RCNN_LEVELS - 2]);
     builder_leave(builder);
 }
 
@@ -128,7 +119,8 @@ static void build_backbone(struct rcnn *rcnn)
 
     builder_enter(builder, "backbone", "BackboneWithFPN");
     builder_enter(builder, "body", "IntermediateLayerGetter");
-    resnet_body(builder, 50, false, rcnn->images[TRANSFORM_BATCH], body);
+    resnet_body(builder, rcnn->depth, false, rcnn->images[TRANSFORM_BATCH],
+                body);
     builder_leave(builder);
     build_pyramid(rcnn, body);
     builder_leave(builder);
@@ -145,8 +137,7 @@ static struct conv_layer head_conv(int64_t out, int64_t kernel)
                                .fill = WEIGHT_NORMAL_001};
 }
 
-static void build_rpn_head(struct rcnn *rcnn, uint32_t objectness[n_levels],
-                           uint32_t deltas[n_levels])
+static void build_rpn_head(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
     struct conv_layer conv = head_conv(channels, 3);
@@ -154,59 +145,63 @@ static void build_rpn_head(struct rcnn *rcnn, uint32_t objectness[n_levels],
     struct conv_layer boxes = head_conv(n_ratios * 4, 1);
 
     builder_enter(builder, "head", "RPNHead");
-    for (int level = 0; level < n_levels; level++) {
+    for (int level = 0; level < RCNN_LEVELS; level++) {
         uint32_t x;
 
         builder_enter(builder, "conv", "Sequential");
         x = wrapped_conv(builder, 0, &conv, true, rcnn->features[level]);
         builder_leave(builder);
-        objectness[level] = builder_conv(builder, "cls_logits", &scores, x);
-        deltas[level] = builder_conv(builder, "bbox_pred", &boxes, x);
+        rcnn->objectness[level] =
+            builder_conv(builder, "cls_logits", &scores, x);
+        rcnn->deltas[level] = builder_conv(builder, "bbox_pred", &boxes, x);
     }
     builder_leave(builder);
 }
 
-static uint32_t build_anchors(struct rcnn *rcnn)
+static void build_anchors(struct rcnn *rcnn)
 {
     struct anchor_grid_attrs attrs = {
-        .n_levels = n_levels,
+        .n_levels = RCNN_LEVELS,
         .n_ratios = n_ratios,
         .sizes = {32, 64, 128, 256, 512},
         .ratios = {0.5f, 1, 2},
     };
-    uint32_t inputs[1 + n_levels] = {rcnn->images[TRANSFORM_BATCH]}, anchors;
+    uint32_t inputs[1 + RCNN_LEVELS] = {rcnn->images[TRANSFORM_BATCH]};
 
-    for (int level = 0; level < n_levels; level++)
+    for (int level = 0; level < RCNN_LEVELS; level++)
         inputs[1 + level] = rcnn->features[level];
     builder_enter(&rcnn->builder, "anchor_generator", "AnchorGenerator");
-    anchors = builder_op(&rcnn->builder, "", &op_anchor_grid, &attrs, inputs,
-                         1 + n_levels);
+    rcnn->anchors = builder_op(&rcnn->builder, "", &op_anchor_grid, &attrs,
+                               inputs, 1 + RCNN_LEVELS);
     builder_leave(&rcnn->builder);
-    return anchors;
 }
 
-static void build_filter(struct rcnn *rcnn, uint32_t anchors,
-                         const uint32_t objectness[n_levels],
-                         const uint32_t deltas[n_levels])
+static void build_filter(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
-    struct rpn_top_k_attrs top_k = {.k = 1000};
-    struct rpn_nms_attrs nms = {
-        .min_size = 1e-3f, .score = 0, .iou = 0.7f, .keep = 1000};
+    const struct model_sampling *sampling = &rcnn->options->sampling;
+    bool is_training = rcnn->options->is_training;
+    struct rpn_top_k_attrs top_k = {.k = is_training ? sampling->proposals
+                                                     : 1000};
+    struct rpn_nms_attrs nms = {.min_size = 1e-3f,
+                                .score = 0,
+                                .iou = 0.7f,
+                                .keep = is_training ? sampling->kept_proposals
+                                                    : 1000};
     uint32_t best[RPN_TOP_K_OUTPUTS], boxes;
-    uint32_t decode[RPN_DECODE_DELTAS + n_levels];
+    uint32_t decode[RPN_DECODE_DELTAS + RCNN_LEVELS];
 
     builder_enter(builder, "filter_proposals", "");
-    builder_op_outputs(builder, "top_k", &op_rpn_top_k, &top_k, objectness,
-                       n_levels, best, RPN_TOP_K_OUTPUTS);
+    builder_op_outputs(builder, "top_k", &op_rpn_top_k, &top_k,
+                       rcnn->objectness, RCNN_LEVELS, best, RPN_TOP_K_OUTPUTS);
     decode[RPN_DECODE_CHOSEN] = best[RPN_TOP_K_ANCHORS];
     decode[RPN_DECODE_COUNTS] = best[RPN_TOP_K_COUNTS];
-    decode[RPN_DECODE_ANCHORS] = anchors;
+    decode[RPN_DECODE_ANCHORS] = rcnn->anchors;
     decode[RPN_DECODE_SIZES] = rcnn->images[TRANSFORM_SIZES];
-    for (int level = 0; level < n_levels; level++)
-        decode[RPN_DECODE_DELTAS + level] = deltas[level];
+    for (int level = 0; level < RCNN_LEVELS; level++)
+        decode[RPN_DECODE_DELTAS + level] = rcnn->deltas[level];
     boxes = builder_op(builder, "decode", &op_rpn_decode, NULL, decode,
-                       RPN_DECODE_DELTAS + n_levels);
+                       RPN_DECODE_DELTAS + RCNN_LEVELS);
     builder_op_outputs(builder, "nms", &op_rpn_nms, &nms,
                        (uint32_t[]){[RPN_NMS_BOXES] = boxes,
                                     [RPN_NMS_LOGITS] = best[RPN_TOP_K_LOGITS],
@@ -217,26 +212,26 @@ static void build_filter(struct rcnn *rcnn, uint32_t anchors,
 
 static void build_rpn(struct rcnn *rcnn)
 {
-    uint32_t objectness[n_levels], deltas[n_levels], anchors;
-
     builder_enter(&rcnn->builder, "rpn", "RegionProposalNetwork");
-    build_rpn_head(rcnn, objectness, deltas);
-    anchors = build_anchors(rcnn);
-    build_filter(rcnn, anchors, objectness, deltas);
+    build_rpn_head(rcnn);
+    build_anchors(rcnn);
+    build_filter(rcnn);
+    if (rcnn->options->is_training)
+        rcnn_training_anchors(rcnn);
     builder_leave(&rcnn->builder);
 }
 
 /* Features of boxes; the coarsest level is for the proposals alone. */
 static uint32_t build_pool(struct rcnn *rcnn, const char *name, int64_t size,
-                           uint32_t boxes, uint32_t counts)
+                           struct rcnn_boxes of)
 {
     struct roi_align_attrs attrs = {.size = size,
                                     .sampling_ratio = 2,
                                     .canonical_size = 224,
                                     .canonical_level = 4};
     uint32_t inputs[ROI_ALIGN_MAPS + RESNET_LEVELS] = {
-        [ROI_ALIGN_BOXES] = boxes,
-        [ROI_ALIGN_COUNTS] = counts,
+        [ROI_ALIGN_BOXES] = of.boxes,
+        [ROI_ALIGN_COUNTS] = of.counts,
         [ROI_ALIGN_SIZES] = rcnn->images[TRANSFORM_SIZES],
     };
     uint32_t y;
@@ -266,36 +261,59 @@ static uint32_t build_box_head(struct builder *builder, uint32_t x)
     return x;
 }
 
-static void build_boxes(struct rcnn *rcnn)
+static void build_box_predictor(struct rcnn *rcnn, uint32_t x)
 {
     struct builder *builder = &rcnn->builder;
+    int64_t n = rcnn->options->n_classes;
+    struct linear_layer scores = {.in = hidden, .out = n};
+    struct linear_layer boxes = {.in = hidden, .out = 4 * n};
+
+    builder_enter(builder, "box_predictor", "FastRCNNPredictor");
+    rcnn->class_logits = builder_linear(builder, "cls_score", &scores, x);
+    rcnn->box_deltas = builder_linear(builder, "bbox_pred", &boxes, x);
+    builder_leave(builder);
+}
+
+static void build_detections(struct rcnn *rcnn)
+{
     struct box_detections_attrs attrs = {
-        .weights = {10, 10, 5, 5},
         .score = rcnn->options->score,
         .min_size = 1e-2f,
         .iou = 0.5f,
         .keep = rcnn->options->detections,
     };
-    int64_t n = rcnn->options->n_classes;
-    struct linear_layer scores = {.in = hidden, .out = n};
-    struct linear_layer boxes = {.in = hidden, .out = 4 * n};
-    uint32_t inputs[BOX_DETECTIONS_INPUTS], x;
+    uint32_t inputs[BOX_DETECTIONS_INPUTS] = {
+        [BOX_DETECTIONS_LOGITS] = rcnn->class_logits,
+        [BOX_DETECTIONS_DELTAS] = rcnn->box_deltas,
+        [BOX_DETECTIONS_PROPOSALS] = rcnn->proposals[RPN_NMS_PROPOSALS],
+        [BOX_DETECTIONS_COUNTS] = rcnn->proposals[RPN_NMS_KEPT],
+        [BOX_DETECTIONS_SIZES] = rcnn->images[TRANSFORM_SIZES],
+    };
 
-    x = build_pool(rcnn, "box_roi_pool", 7, rcnn->proposals[RPN_NMS_PROPOSALS],
-                   rcnn->proposals[RPN_NMS_KEPT]);
-    x = build_box_head(builder, x);
-    builder_enter(builder, "box_predictor", "FastRCNNPredictor");
-    inputs[BOX_DETECTIONS_LOGITS] =
-        builder_linear(builder, "cls_score", &scores, x);
-    inputs[BOX_DETECTIONS_DELTAS] =
-        builder_linear(builder, "bbox_pred", &boxes, x);
-    builder_leave(builder);
-    inputs[BOX_DETECTIONS_PROPOSALS] = rcnn->proposals[RPN_NMS_PROPOSALS];
-    inputs[BOX_DETECTIONS_COUNTS] = rcnn->proposals[RPN_NMS_KEPT];
-    inputs[BOX_DETECTIONS_SIZES] = rcnn->images[TRANSFORM_SIZES];
-    builder_op_outputs(builder, "postprocess_detections", &op_box_detections,
-                       &attrs, inputs, BOX_DETECTIONS_INPUTS, rcnn->detections,
+    memcpy(attrs.weights, rcnn_box_weights, sizeof attrs.weights);
+    builder_op_outputs(&rcnn->builder, "postprocess_detections",
+                       &op_box_detections, &attrs, inputs,
+                       BOX_DETECTIONS_INPUTS, rcnn->detections,
                        BOX_DETECTIONS_OUTPUTS);
+}
+
+static void build_boxes(struct rcnn *rcnn)
+{
+    struct rcnn_boxes of = {rcnn->proposals[RPN_NMS_PROPOSALS],
+                            rcnn->proposals[RPN_NMS_KEPT]};
+    bool is_training = rcnn->options->is_training;
+
+    if (is_training) {
+        rcnn_training_samples(rcnn);
+        of = rcnn->targets.sampled;
+    }
+    build_box_predictor(
+        rcnn, build_box_head(&rcnn->builder,
+                             build_pool(rcnn, "box_roi_pool", 7, of)));
+    if (is_training)
+        rcnn_training_boxes(rcnn);
+    else
+        build_detections(rcnn);
 }
 
 static uint32_t build_mask_head(struct builder *builder, uint32_t x)
@@ -335,28 +353,36 @@ static uint32_t build_mask_predictor(struct builder *builder, int64_t n_classes,
 static void build_masks(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
-    uint32_t select[2];
+    struct rcnn_boxes of = {rcnn->detections[BOX_DETECTIONS_BOXES],
+                            rcnn->detections[BOX_DETECTIONS_KEPT]};
+    bool is_training = rcnn->options->is_training;
+    uint32_t x;
 
-    select[0] = build_pool(rcnn, "mask_roi_pool", 14,
-                           rcnn->detections[BOX_DETECTIONS_BOXES],
-                           rcnn->detections[BOX_DETECTIONS_KEPT]);
-    select[0] = build_mask_head(builder, select[0]);
-    select[0] =
-        build_mask_predictor(builder, rcnn->options->n_classes, select[0]);
-    select[1] = rcnn->detections[BOX_DETECTIONS_LABELS];
-    rcnn->masks = builder_op(builder, "maskrcnn_inference", &op_mask_select,
-                             NULL, select, 2);
+    if (is_training) {
+        rcnn_training_positives(rcnn);
+        of = rcnn->targets.positive;
+    }
+    x = build_pool(rcnn, "mask_roi_pool", 14, of);
+    x = build_mask_head(builder, x);
+    x = build_mask_predictor(builder, rcnn->options->n_classes, x);
+    rcnn->mask_logits = x;
+    if (is_training)
+        rcnn_training_masks(rcnn);
+    else
+        rcnn->masks = builder_op(
+            builder, "maskrcnn_inference", &op_mask_select, NULL,
+            (uint32_t[]){x, rcnn->detections[BOX_DETECTIONS_LABELS]}, 2);
 }
 
 /* Back to the pixels of the photographs, and out. */
-static void build_results(struct rcnn *rcnn, bool has_masks)
+static void build_results(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
     struct paste_masks_attrs paste = {.is_soft = rcnn->options->has_soft_masks};
     const uint32_t *found = rcnn->detections;
     uint32_t counts = found[BOX_DETECTIONS_KEPT];
     uint32_t original = rcnn->images[TRANSFORM_ORIGINAL];
-    uint32_t boxes, pasted[max_images];
+    uint32_t boxes, pasted[RCNN_MAX_IMAGES];
     size_t n = (size_t)rcnn->options->n_images;
 
     builder_enter(builder, "transform", "GeneralizedRCNNTransform");
@@ -364,7 +390,7 @@ static void build_results(struct rcnn *rcnn, bool has_masks)
                        (uint32_t[]){found[BOX_DETECTIONS_BOXES], counts,
                                     rcnn->images[TRANSFORM_SIZES], original},
                        4);
-    if (has_masks)
+    if (rcnn->has_masks)
         builder_op_outputs(builder, "paste_masks", &op_paste_masks, &paste,
                            (uint32_t[]){rcnn->masks, boxes, counts, original},
                            4, pasted, n);
@@ -373,7 +399,7 @@ static void build_results(struct rcnn *rcnn, bool has_masks)
     builder_output(builder, "scores", found[BOX_DETECTIONS_SCORES]);
     builder_output(builder, "labels", found[BOX_DETECTIONS_LABELS]);
     builder_output(builder, "counts", counts);
-    for (size_t i = 0; has_masks && i < n; i++) {
+    for (size_t i = 0; rcnn->has_masks && i < n; i++) {
         char name[32];
 
         snprintf(name, sizeof name, "masks_%zu", i);
@@ -381,37 +407,71 @@ static void build_results(struct rcnn *rcnn, bool has_masks)
     }
 }
 
-static enum assay_status build(const struct member *member,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err)
+static enum assay_status check_options(const struct model_options *options,
+                                       struct error *err)
 {
-    struct rcnn rcnn = {.options = options};
-    struct builder *builder = &rcnn.builder;
-    bool has_masks = member->has_masks;
+    const struct model_sampling *sampling = &options->sampling;
 
-    *out = NULL;
-    if (options->n_images < 1 || options->n_images > max_images)
+    if (options->n_images < 1 || options->n_images > RCNN_MAX_IMAGES)
         return error_set(err, ASSAY_BAD_USAGE,
                          "a batch of %lld images cannot be; 1 to %d can",
-                         (long long)options->n_images, max_images);
+                         (long long)options->n_images, RCNN_MAX_IMAGES);
     if (options->n_classes < 2)
         return error_set(err, ASSAY_BAD_USAGE,
                          "%lld classes cannot be; the background and one more "
                          "are the least",
                          (long long)options->n_classes);
-    if (builder_start(builder, member->name,
-                      has_masks ? "MaskRCNN" : "FasterRCNN", options, err))
-        return builder_finish(builder, out);
-    build_transform(&rcnn);
-    build_backbone(&rcnn);
-    build_rpn(&rcnn);
+    if (!options->is_training)
+        return ASSAY_OK;
+    if (options->trainable_layers < MODEL_TRAINABLE_DEFAULT ||
+        options->trainable_layers > MODEL_BACKBONE_LAYERS)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%lld layers of the backbone cannot be trained; 0 to "
+                         "%d can",
+                         (long long)options->trainable_layers,
+                         MODEL_BACKBONE_LAYERS);
+    if (sampling->proposals < 1 || sampling->kept_proposals < 1 ||
+        sampling->anchors < 1 || sampling->boxes < 1)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "a detector learns nothing from samples of none");
+    return ASSAY_OK;
+}
+
+static void build_all(struct rcnn *rcnn)
+{
+    struct builder *builder = &rcnn->builder;
+
+    build_transform(rcnn);
+    build_backbone(rcnn);
+    build_rpn(rcnn);
     builder_enter(builder, "roi_heads", "RoIHeads");
-    build_boxes(&rcnn);
-    if (has_masks)
-        build_masks(&rcnn);
+    build_boxes(rcnn);
+    if (rcnn->has_masks)
+        build_masks(rcnn);
     builder_leave(builder);
-    build_results(&rcnn, has_masks);
-    return builder_finish(builder, out);
+    if (rcnn->options->is_training)
+        rcnn_training_freeze(rcnn);
+    else
+        build_results(rcnn);
+}
+
+static enum assay_status build(const struct member *member,
+                               const struct model_options *options,
+                               struct graph **out, struct error *err)
+{
+    struct rcnn rcnn = {.options = options,
+                        .depth = member->depth,
+                        .has_masks = member->has_masks};
+    enum assay_status st = check_options(options, err);
+
+    *out = NULL;
+    if (st)
+        return st;
+    if (!builder_start(&rcnn.builder, member->name,
+                       member->has_masks ? "MaskRCNN" : "FasterRCNN", options,
+                       err))
+        build_all(&rcnn);
+    return builder_finish(&rcnn.builder, out);
 }
 
 const struct family family_rcnn = {

@@ -112,6 +112,11 @@ static int64_t expansion(int depth)
     return depth >= 50 ? 4 : 1;
 }
 
+int64_t resnet_channels(int depth)
+{
+    return 64 * expansion(depth);
+}
+
 void resnet_body(struct builder *builder, int depth, bool is_small, uint32_t x,
                  uint32_t levels[RESNET_LEVELS])
 {

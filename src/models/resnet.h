@@ -14,4 +14,7 @@ enum { RESNET_LEVELS = 4 };
 void resnet_body(struct builder *builder, int depth, bool is_small, uint32_t x,
                  uint32_t levels[RESNET_LEVELS]);
 
+/* Channels of layer1; each level after it has twice as many. */
+int64_t resnet_channels(int depth);
+
 #endif
