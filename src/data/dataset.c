@@ -5,9 +5,10 @@
 #include "base/vec.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct dataset_class *const classes[N_DATASET_KINDS] = {
     [DATASET_CIFAR10] = &cifar10_class,
@@ -15,6 +16,7 @@ static const struct dataset_class *const classes[N_DATASET_KINDS] = {
     [DATASET_IMAGEFOLDER] = &imagefolder_class,
     [DATASET_COCO] = &coco_class,
     [DATASET_VOC] = &voc_class,
+    [DATASET_PETS] = &pets_class,
     [DATASET_SYNTHETIC] = &synthetic_class,
 };
 
@@ -61,6 +63,7 @@ void dataset_close(struct dataset *dataset)
     mem_free(dataset->classes);
     mem_free(dataset->class_ids);
     mem_free(dataset->images);
+    mem_free(dataset->odd);
     arena_release(&dataset->memory);
     mem_free(dataset);
 }
@@ -101,29 +104,58 @@ enum assay_status dataset_add_image(struct dataset *dataset,
     return ASSAY_OK;
 }
 
-enum assay_status dataset_text(struct dataset *dataset, const char **out,
-                               struct error *err, const char *format, ...)
+static enum assay_status keep_text(struct dataset *dataset, const char **out,
+                                   struct error *err, const char *format,
+                                   va_list args)
 {
     struct str text = {0};
-    enum assay_status st;
-    va_list args;
+    enum assay_status st = str_vprintf(&text, format, args);
 
-    va_start(args, format);
-    st = str_vprintf(&text, format, args);
-    va_end(args);
     *out = st ? NULL : arena_strdup(&dataset->memory, str_text(&text));
     str_release(&text);
     return *out ? ASSAY_OK : error_nomem(err, 64, "a file name");
 }
 
+enum assay_status dataset_text(struct dataset *dataset, const char **out,
+                               struct error *err, const char *format, ...)
+{
+    enum assay_status st;
+    va_list args;
+
+    va_start(args, format);
+    st = keep_text(dataset, out, err, format, args);
+    va_end(args);
+    return st;
+}
+
+enum assay_status dataset_note(struct dataset *dataset, struct error *err,
+                               const char *format, ...)
+{
+    const char **moved = vec_reserve(dataset->odd, &dataset->odd_capacity,
+                                     dataset->n_odd + 1, sizeof *moved);
+    enum assay_status st;
+    va_list args;
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "what is odd in a dataset");
+    dataset->odd = moved;
+    va_start(args, format);
+    st = keep_text(dataset, &moved[dataset->n_odd], err, format, args);
+    va_end(args);
+    dataset->n_odd += st ? 0 : 1;
+    return st;
+}
+
+/* Without memory of its own: "not there" must mean that. */
 bool folder_has(const char *path, const char *name)
 {
-    struct str text = {0};
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat info;
-    bool is = !str_printf(&text, "%s/%s", path, name) &&
-              stat(text.text, &info) == 0 && S_ISDIR(info.st_mode);
+    bool is =
+        fd >= 0 && fstatat(fd, name, &info, 0) == 0 && S_ISDIR(info.st_mode);
 
-    str_release(&text);
+    if (fd >= 0)
+        close(fd);
     return is;
 }
 
@@ -152,6 +184,22 @@ int64_t dataset_class_id(const struct dataset *dataset, size_t label)
 bool dataset_has_objects(const struct dataset *dataset)
 {
     return dataset->has_objects;
+}
+
+size_t dataset_odd_count(const struct dataset *dataset)
+{
+    return dataset->n_odd;
+}
+
+const char *dataset_odd(const struct dataset *dataset, size_t i)
+{
+    return dataset->odd[i];
+}
+
+bool dataset_is_at_hand(const struct dataset *dataset, size_t i)
+{
+    return dataset->class->is_at_hand ? dataset->class->is_at_hand(dataset, i)
+                                      : !dataset->class->target;
 }
 
 enum assay_status dataset_target(const struct dataset *dataset, size_t i,

@@ -1,5 +1,5 @@
 /* data/dataset.h - images with answers: CIFAR, folders of classes, COCO, VOC,
- * and ones that are made up.
+ * Oxford-IIIT Pet, and ones that are made up.
  *
  * A dataset is a folder of the user's, or for COCO an annotation file too. What
  * is known of its samples is read when it is opened, pictures when they are
@@ -19,6 +19,7 @@ enum dataset_kind {
     DATASET_IMAGEFOLDER,
     DATASET_COCO,
     DATASET_VOC,
+    DATASET_PETS,
     DATASET_SYNTHETIC,
     N_DATASET_KINDS
 };
@@ -44,6 +45,7 @@ struct dataset_options {
     const char *path;  /* NULL: none is needed, as for synthetic ones */
     size_t limit;      /* of samples; 0: none, of synthetic ones 1000 */
     bool keeps_shapes; /* of objects, for dataset_object_mask() */
+    bool lists_strays; /* among what is odd: files that belong to no sample */
     struct synthetic_options synthetic;
 };
 
@@ -92,6 +94,14 @@ size_t dataset_class_count(const struct dataset *dataset);
 const char *dataset_class_name(const struct dataset *dataset, size_t label);
 int64_t dataset_class_id(const struct dataset *dataset, size_t label);
 bool dataset_has_objects(const struct dataset *dataset);
+
+/* What was found odd when it was opened, a line each: samples that are left out
+ * and why, annotations that are of no use. Borrowed. */
+size_t dataset_odd_count(const struct dataset *dataset);
+const char *dataset_odd(const struct dataset *dataset, size_t i);
+
+/* Whether what is known of a sample is at hand; else a file is read for it. */
+bool dataset_is_at_hand(const struct dataset *dataset, size_t i);
 
 /* i: below dataset_count(). The caller releases the picture. */
 enum assay_status dataset_target(const struct dataset *dataset, size_t i,

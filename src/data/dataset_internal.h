@@ -18,6 +18,8 @@ struct dataset {
     size_t n; /* samples */
     struct dataset_target *images;
     size_t images_capacity;
+    const char **odd; /* lines */
+    size_t n_odd, odd_capacity;
     void *content; /* the class's own, of which close() is told */
     bool has_objects;
 };
@@ -37,11 +39,12 @@ struct dataset_class {
                                 struct dataset_target *out, struct error *err);
     enum assay_status (*picture)(const struct dataset *dataset, size_t i,
                                  struct picture *out, struct error *err);
+    bool (*is_at_hand)(const struct dataset *dataset, size_t i);
     void (*close)(void *content); /* accepts NULL */
 };
 
 extern const struct dataset_class cifar10_class, cifar100_class,
-    imagefolder_class, coco_class, voc_class, synthetic_class;
+    imagefolder_class, coco_class, voc_class, pets_class, synthetic_class;
 
 /* Appends a copy of the name; ASSAY_NOMEM alone. */
 enum assay_status dataset_add_class(struct dataset *dataset, const char *name,
@@ -50,6 +53,9 @@ enum assay_status dataset_add_class(struct dataset *dataset, const char *name,
 enum assay_status dataset_add_image(struct dataset *dataset,
                                     const struct dataset_target *image,
                                     struct error *err);
+/* Notes something odd. */
+enum assay_status dataset_note(struct dataset *dataset, struct error *err,
+                               const char *format, ...) ASSAY_PRINTF(3, 4);
 /* Formats a text that lives as long as the dataset. */
 enum assay_status dataset_text(struct dataset *dataset, const char **out,
                                struct error *err, const char *format, ...)

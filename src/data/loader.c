@@ -100,7 +100,6 @@ static enum assay_status choose_samples(struct loader *loader,
     const struct loader_options *options = &loader->options;
     size_t n = dataset_count(options->dataset);
     struct loader_order *order = &loader->order;
-    struct dataset_target target;
     enum assay_status st = ASSAY_OK;
 
     *order = (struct loader_order){.seed = options->seed,
@@ -111,9 +110,13 @@ static enum assay_status choose_samples(struct loader *loader,
     if (!order->usable || !order->samples || !loader->is_told)
         return error_nomem(err, n * sizeof *order->usable, "the samples");
     for (size_t i = 0; !st && i < n; i++) {
-        if (!options->fit)
+        struct dataset_target target;
+        bool is_known =
+            !options->fit && dataset_is_at_hand(options->dataset, i);
+
+        if (is_known)
             st = dataset_target(options->dataset, i, &target, err);
-        if (!st && (options->fit || has_object(&target)))
+        if (!st && (!is_known || has_object(&target)))
             order->usable[order->n++] = i;
     }
     loader->counts.n_without = n - order->n;

@@ -20,6 +20,7 @@ static enum assay_status read_text(const char *text,
 
     *out = mem_zalloc(sizeof **out);
     CHECK(*out != NULL);
+    (*out)->class = &coco_class;
     return coco_read(*out, &source, options, err);
 }
 
@@ -212,6 +213,7 @@ TEST(reading_leaks_nothing_whichever_allocation_fails)
         const struct coco_source source = {"x", text, strlen(text)};
         struct dataset *dataset = mem_zalloc(sizeof *dataset);
 
+        dataset->class = &coco_class;
         mem_fail_at(nth++);
         st = coco_read(dataset, &source, &whole, NULL);
         mem_fail_at(-1);

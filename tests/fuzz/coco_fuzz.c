@@ -44,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     if (!dataset)
         return 0;
+    dataset->class = &coco_class;
     st = coco_read(dataset, &source, &options, &err);
     if (!st)
         look_at(dataset);

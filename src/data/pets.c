@@ -1,0 +1,433 @@
+/* data/pets.c - Oxford-IIIT Pet: lists of images, an XML file and a trimap
+ * each.
+ *
+ * The box is that of the XML file, which is the animal's head; where there is
+ * none, as for all of the test split, that of the animal in the trimap. The
+ * trimap is read when the sample is first asked for, and only where it is
+ * needed. */
+#include "data/pets_internal.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "data/voc_read.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the order of the numbers in the lists, as torchvision writes them. */
+static const char *const breeds[] = {
+    "Abyssinian",
+    "American Bulldog",
+    "American Pit Bull Terrier",
+    "Basset Hound",
+    "Beagle",
+    "Bengal",
+    "Birman",
+    "Bombay",
+    "Boxer",
+    "British Shorthair",
+    "Chihuahua",
+    "Egyptian Mau",
+    "English Cocker Spaniel",
+    "English Setter",
+    "German Shorthaired",
+    "Great Pyrenees",
+    "Havanese",
+    "Japanese Chin",
+    "Keeshond",
+    "Leonberger",
+    "Maine Coon",
+    "Miniature Pinscher",
+    "Newfoundland",
+    "Persian",
+    "Pomeranian",
+    "Pug",
+    "Ragdoll",
+    "Russian Blue",
+    "Saint Bernard",
+    "Samoyed",
+    "Scottish Terrier",
+    "Shiba Inu",
+    "Siamese",
+    "Sphynx",
+    "Staffordshire Bull Terrier",
+    "Wheaten Terrier",
+    "Yorkshire Terrier",
+};
+
+enum { N_BREEDS = sizeof breeds / sizeof *breeds };
+
+/* What of a sample is read later. */
+struct pet {
+    const char *trimap; /* NULL: there is none */
+    bool is_settled;    /* its objects are all that there will be */
+};
+
+/* The lock guards pets, the objects of images and the arena. */
+struct pets {
+    pthread_mutex_t lock;
+    struct pet *items; /* one an image */
+    size_t capacity;
+    bool keeps_shapes;
+};
+
+static void pets_close(void *content)
+{
+    struct pets *pets = content;
+
+    if (!pets)
+        return;
+    pthread_mutex_destroy(&pets->lock);
+    mem_free(pets->items);
+    mem_free(pets);
+}
+
+/* ---- boxes of XML files ------------------------------------------------- */
+
+/* Something of the image is in it; its size is not always said. */
+static bool is_inside(const struct dataset_object *object,
+                      const struct voc_annotation *annotation)
+{
+    return object->width > 0 && object->height > 0 &&
+           object->x + object->width > 0 && object->y + object->height > 0 &&
+           (!annotation->width || object->x < annotation->width) &&
+           (!annotation->height || object->y < annotation->height);
+}
+
+static bool reaches_out(const struct dataset_object *object,
+                        const struct voc_annotation *annotation)
+{
+    return object->x < 0 || object->y < 0 ||
+           (annotation->width &&
+            object->x + object->width > annotation->width + 1) ||
+           (annotation->height &&
+            object->y + object->height > annotation->height + 1);
+}
+
+static enum assay_status
+keep_boxes(struct dataset *dataset, const struct voc_annotation *annotation,
+           const char *path, struct dataset_target *image, struct error *err)
+{
+    struct dataset_object *objects =
+        arena_alloc(&dataset->memory, annotation->n * sizeof *objects);
+    enum assay_status st = ASSAY_OK;
+
+    if (!objects)
+        return error_nomem(err, annotation->n * sizeof *objects, "boxes");
+    for (size_t i = 0; !st && i < annotation->n; i++) {
+        const struct dataset_object *object = &annotation->objects[i].object;
+
+        if (!is_inside(object, annotation)) {
+            st = dataset_note(dataset, err,
+                              "%s: a box has no size or lies outside the image",
+                              path);
+            continue;
+        }
+        if (reaches_out(object, annotation))
+            st = dataset_note(dataset, err,
+                              "%s: a box reaches out of the image and is cut",
+                              path);
+        objects[image->n_objects] = *object;
+        objects[image->n_objects++].label = (size_t)image->label;
+    }
+    image->objects = objects;
+    image->width = annotation->width;
+    image->height = annotation->height;
+    return st;
+}
+
+/* An XML file that is no good is noted, and is as good as none. */
+static enum assay_status read_boxes(struct dataset *dataset, const char *path,
+                                    struct dataset_target *image,
+                                    struct error *err)
+{
+    enum { most_bytes = 16 << 20 };
+    struct voc_annotation annotation = {0};
+    struct arena memory = {0};
+    struct str text = {0};
+    struct error why = {0};
+    enum assay_status st = file_read(path, most_bytes, &text, &why);
+
+    if (!st)
+        st = voc_read_text(str_text(&text), text.n, path, &memory, &annotation,
+                           &why);
+    if (!st)
+        st = keep_boxes(dataset, &annotation, path, image, err);
+    else if (st == ASSAY_NOMEM)
+        error_set(err, st, "%s", why.text);
+    else
+        st = dataset_note(dataset, err, "%s", why.text);
+    if (!st && image->n_objects == 0 && !why.status)
+        st = dataset_note(dataset, err, "%s has no box that can be used", path);
+    voc_annotation_release(&annotation);
+    arena_release(&memory);
+    str_release(&text);
+    return st;
+}
+
+/* ---- lists ------------------------------------------------------------- */
+
+static enum assay_status add_pet(struct dataset *dataset,
+                                 const struct dataset_target *image,
+                                 const char *trimap, struct error *err)
+{
+    struct pets *pets = dataset->content;
+    struct pet *moved = vec_reserve(pets->items, &pets->capacity,
+                                    dataset->n + 1, sizeof *moved);
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "the images of a dataset");
+    pets->items = moved;
+    moved[dataset->n] = (struct pet){
+        .trimap = trimap,
+        .is_settled = image->n_objects && !(pets->keeps_shapes && trimap)};
+    return dataset_add_image(dataset, image, err);
+}
+
+/* What is missing leaves the sample out, or makes do without. */
+static enum assay_status read_image(struct dataset *dataset, const char *root,
+                                    const char *id, int n_id, int64_t label,
+                                    struct error *err)
+{
+    struct dataset_target image = {.label = label};
+    const char *xml = NULL, *trimap = NULL;
+    enum assay_status st = dataset_text(dataset, &image.path, err,
+                                        "%s/images/%.*s.jpg", root, n_id, id);
+
+    if (!st && access(image.path, F_OK))
+        return dataset_note(dataset, err, "%s is missing: left out",
+                            image.path);
+    if (!st)
+        st = dataset_text(dataset, &xml, err, "%s/annotations/xmls/%.*s.xml",
+                          root, n_id, id);
+    if (!st)
+        st = dataset_text(dataset, &trimap, err,
+                          "%s/annotations/trimaps/%.*s.png", root, n_id, id);
+    if (!st && access(xml, F_OK) == 0)
+        st = read_boxes(dataset, xml, &image, err);
+    if (!st && access(trimap, F_OK))
+        trimap = NULL;
+    if (!st && !trimap && image.n_objects == 0)
+        return dataset_note(
+            dataset, err, "%s has no box and no trimap: left out", image.path);
+    return st ? st : add_pet(dataset, &image, trimap, err);
+}
+
+/* "Abyssinian_100 1 1 1": the name, the number of the breed, and two more. */
+static enum assay_status read_line(struct dataset *dataset, const char *root,
+                                   const char *list, size_t line,
+                                   const char *text, struct error *err)
+{
+    enum { most_name = 200 };
+    size_t n_id = strcspn(text, " \t\r\n");
+    const char *number = text + n_id + strspn(text + n_id, " \t");
+    size_t n_digits = strspn(number, "0123456789");
+    int64_t breed = 0;
+
+    if (n_id == 0 || text[0] == '#')
+        return ASSAY_OK;
+    for (size_t i = 0; i < n_digits && breed <= N_BREEDS; i++)
+        breed = breed * 10 + (number[i] - '0');
+    if (breed < 1 || breed > N_BREEDS)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s: line %zu: '%.*s' is of no breed from 1 to %d",
+                         list, line, n_id > 60 ? 60 : (int)n_id, text,
+                         N_BREEDS);
+    if (memchr(text, '/', n_id) || n_id > most_name)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s: line %zu: '%.*s' is no name of an image", list,
+                         line, n_id > 60 ? 60 : (int)n_id, text);
+    return read_image(dataset, root, text, (int)n_id, breed - 1, err);
+}
+
+static enum assay_status read_list(struct dataset *dataset, const char *root,
+                                   const struct dataset_options *options,
+                                   struct error *err)
+{
+    enum { most_bytes = 64 << 20 };
+    const char *path = NULL, *at;
+    struct str text = {0};
+    size_t line = 1, limit = options->limit ? options->limit : SIZE_MAX;
+    enum assay_status st =
+        dataset_text(dataset, &path, err, "%s/annotations/%s.txt", root,
+                     options->split == DATASET_TRAIN ? "trainval" : "test");
+
+    if (!st)
+        st = file_read(path, most_bytes, &text, err);
+    at = str_text(&text);
+    for (; !st && *at && dataset->n < limit; line++) {
+        size_t n = strcspn(at, "\n");
+
+        st = read_line(dataset, root, path, line, at, err);
+        at += n + (at[n] == '\n');
+    }
+    if (!st && dataset->n == 0 && dataset->n_odd == 0)
+        st = error_set(err, ASSAY_BAD_INPUT, "%s names no images", path);
+    else if (!st && dataset->n == 0)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s: none of its images can be used: %s", path,
+                       dataset->odd[0]);
+    str_release(&text);
+    return st;
+}
+
+/* ---- opening ----------------------------------------------------------- */
+
+static bool is_root(const char *path)
+{
+    return folder_has(path, "images") && folder_has(path, "annotations");
+}
+
+static enum assay_status find_root(struct dataset *dataset, const char *path,
+                                   const char **root, struct error *err)
+{
+    enum assay_status st = dataset_text(dataset, root, err, "%s", path);
+
+    if (!st && !is_root(*root))
+        st = dataset_text(dataset, root, err, "%s/oxford-iiit-pet", path);
+    if (!st && !is_root(*root))
+        st = error_set(err, ASSAY_NOT_FOUND,
+                       "no Oxford-IIIT Pet in %s; looked for images/ and "
+                       "annotations/ there and in oxford-iiit-pet/; 'assay "
+                       "data fetch oxford-iiit-pet' gets it",
+                       path);
+    return st;
+}
+
+static enum assay_status pets_open(struct dataset *dataset,
+                                   const struct dataset_options *options,
+                                   struct error *err)
+{
+    struct pets *pets = mem_zalloc(sizeof *pets);
+    const char *root = NULL;
+    enum assay_status st;
+
+    dataset->content = pets;
+    if (!pets)
+        return error_nomem(err, sizeof *pets, "a dataset");
+    pthread_mutex_init(&pets->lock, NULL);
+    pets->keeps_shapes = options->keeps_shapes;
+    dataset->has_objects = true;
+    st = find_root(dataset, options->path, &root, err);
+    for (size_t i = 0; !st && i < N_BREEDS; i++)
+        st = dataset_add_class(dataset, breeds[i], strlen(breeds[i]), err);
+    if (!st)
+        st = read_list(dataset, root, options, err);
+    if (!st && options->lists_strays)
+        st = pets_list_strays(dataset, root, err);
+    return st;
+}
+
+/* ---- boxes and masks of trimaps ------------------------------------------ */
+
+/* With the lock held. */
+static enum assay_status keep_shape(struct dataset *dataset,
+                                    const struct trimap *trimap,
+                                    struct dataset_object *object,
+                                    struct error *err)
+{
+    struct str text = {0};
+    enum assay_status st = trimap_text(trimap, object, &text, err);
+
+    if (!st && text.n) {
+        object->shape.text = arena_strndup(&dataset->memory, text.text, text.n);
+        object->shape.n_text = text.n;
+        if (!object->shape.text)
+            st = error_nomem(err, text.n, "a mask");
+    }
+    str_release(&text);
+    return st;
+}
+
+/* With the lock held. The objects are new ones: others may be reading those
+ * that were there. */
+static enum assay_status settle(struct dataset *dataset, size_t i,
+                                const struct trimap *trimap, struct error *err)
+{
+    struct pets *pets = dataset->content;
+    struct dataset_target *image = &dataset->images[i];
+    size_t n = image->n_objects ? image->n_objects : 1;
+    struct dataset_object *objects =
+        arena_alloc(&dataset->memory, n * sizeof *objects);
+    enum assay_status st = ASSAY_OK;
+
+    if (!objects)
+        return error_nomem(err, n * sizeof *objects, "boxes");
+    if (image->n_objects) {
+        memcpy(objects, image->objects, n * sizeof *objects);
+    } else {
+        objects[0] = (struct dataset_object){.label = (size_t)image->label};
+        if (!trimap_box(trimap, &objects[0]))
+            return error_set(err, ASSAY_BAD_INPUT, "%s has no animal in it",
+                             pets->items[i].trimap);
+    }
+    for (size_t k = 0; !st && pets->keeps_shapes && k < n; k++)
+        st = keep_shape(dataset, trimap, &objects[k], err);
+    if (st)
+        return st;
+    image->objects = objects;
+    image->n_objects = n;
+    image->width = trimap->width;
+    image->height = trimap->height;
+    pets->items[i].is_settled = true;
+    return ASSAY_OK;
+}
+
+static enum assay_status check_trimap(const struct dataset_target *image,
+                                      const char *path,
+                                      const struct trimap *trimap,
+                                      struct error *err)
+{
+    if (!image->width || !image->height ||
+        (image->width == trimap->width && image->height == trimap->height))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%s has %dx%d pixels, and the image %dx%d as its XML file "
+                     "says",
+                     path, trimap->width, trimap->height, image->width,
+                     image->height);
+}
+
+static bool pets_is_at_hand(const struct dataset *dataset, size_t i)
+{
+    struct pets *pets = dataset->content;
+    bool is;
+
+    pthread_mutex_lock(&pets->lock);
+    is = pets->items[i].is_settled;
+    pthread_mutex_unlock(&pets->lock);
+    return is;
+}
+
+/* Two threads may both read a trimap: the first to end keeps it. */
+static enum assay_status pets_target(const struct dataset *dataset, size_t i,
+                                     struct dataset_target *out,
+                                     struct error *err)
+{
+    struct pets *pets = dataset->content;
+    struct trimap trimap = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (!pets_is_at_hand(dataset, i))
+        st = trimap_read(pets->items[i].trimap, &trimap, err);
+    pthread_mutex_lock(&pets->lock);
+    if (!st && !pets->items[i].is_settled)
+        st = check_trimap(&dataset->images[i], pets->items[i].trimap, &trimap,
+                          err);
+    if (!st && !pets->items[i].is_settled) /* it is ours, but for the lock */
+        st = settle((struct dataset *)dataset, i, &trimap, err);
+    *out = dataset->images[i];
+    pthread_mutex_unlock(&pets->lock);
+    trimap_release(&trimap);
+    return st;
+}
+
+const struct dataset_class pets_class = {
+    .name = "oxford-iiit-pet",
+    .open = pets_open,
+    .target = pets_target,
+    .is_at_hand = pets_is_at_hand,
+    .close = pets_close,
+};
