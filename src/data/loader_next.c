@@ -1,5 +1,5 @@
 /* data/loader_next.c - the loader as a source of batches. */
-#include "data/loader_internal.h"
+#include "data/loader_parts.h"
 
 enum assay_status loader_begin(void *context, struct batch_place place,
                                struct error *err)
@@ -56,7 +56,7 @@ static void free_slot(struct loader *loader, struct slot *slot)
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* ---- what was skipped -------------------------------------------------- */
+/* ---- what was skipped ------------------------------------------------- */
 
 static void tell_skipped(struct loader *loader, const struct slot *slot)
 {
@@ -93,7 +93,7 @@ static enum assay_status check_skipped(const struct loader *loader,
     return ASSAY_BAD_INPUT;
 }
 
-/* ---- pace -------------------------------------------------------------- */
+/* ---- pace ------------------------------------------------------------- */
 
 static void keep_pace(struct loader *loader, const struct batch *batch,
                       int64_t asked_ns)

@@ -2,7 +2,7 @@
  *
  * Work is handed out image by image, in order: the next of the batch that was
  * opened last, or else the first of a new one, where a slot is free. */
-#include "data/loader_internal.h"
+#include "data/loader_parts.h"
 
 #include "base/mem.h"
 
@@ -14,7 +14,7 @@ int64_t loader_now(const struct loader *loader)
     return clock_now(&loader->options.clock);
 }
 
-/* ---- handing out; with the lock held ----------------------------------- */
+/* ---- handing out; with the lock held ---------------------------------- */
 
 bool loader_is_at_end(const struct loader *loader)
 {

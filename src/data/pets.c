@@ -84,7 +84,7 @@ static void pets_close(void *content)
     mem_free(pets);
 }
 
-/* ---- boxes of XML files ------------------------------------------------- */
+/* ---- boxes of XML files ----------------------------------------------- */
 
 /* Something of the image is in it; its size is not always said. */
 static bool is_inside(const struct dataset_object *object,
@@ -167,7 +167,7 @@ static enum assay_status read_boxes(struct dataset *dataset, const char *path,
     return st;
 }
 
-/* ---- lists ------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------ */
 
 static enum assay_status add_pet(struct dataset *dataset,
                                  const struct dataset_target *image,
@@ -273,7 +273,7 @@ static enum assay_status read_list(struct dataset *dataset, const char *root,
     return st;
 }
 
-/* ---- opening ----------------------------------------------------------- */
+/* ---- opening ---------------------------------------------------------- */
 
 static bool is_root(const char *path)
 {
@@ -320,7 +320,7 @@ static enum assay_status pets_open(struct dataset *dataset,
     return st;
 }
 
-/* ---- boxes and masks of trimaps ------------------------------------------ */
+/* ---- boxes and masks of trimaps --------------------------------------- */
 
 /* With the lock held. */
 static enum assay_status keep_shape(struct dataset *dataset,

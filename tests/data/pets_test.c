@@ -7,7 +7,7 @@
 
 static struct error err;
 
-/* ---- a small one -------------------------------------------------------- */
+/* ---- a small one ------------------------------------------------------ */
 
 static const char *in_root(const char *name, const char *file)
 {
@@ -132,8 +132,7 @@ static void check_box(const struct dataset_target *target, double x, double y,
     CHECK_INT(target->objects[0].label, target->label);
 }
 
-/* ---- what is read -----------------------------------------------------------
- */
+/* ---- what is read ----------------------------------------------------- */
 
 TEST(the_box_is_the_xml_files_or_else_the_trimaps)
 {
@@ -224,8 +223,7 @@ TEST(a_real_slice_is_read_as_torchvision_reads_it)
     dataset_close(dataset);
 }
 
-/* ---- oddities
- * ---------------------------------------------------------------- */
+/* ---- oddities --------------------------------------------------------- */
 
 TEST(missing_files_leave_a_sample_out_and_are_named)
 {
@@ -375,8 +373,7 @@ TEST(leftovers_in_the_folders_are_named_and_no_samples)
     dataset_close(dataset);
 }
 
-/* ---- what is refused
- * ------------------------------------------------------------ */
+/* ---- what is refused -------------------------------------------------- */
 
 static void check_refused(const char *name, enum dataset_split split,
                           enum assay_status want, const char *why)

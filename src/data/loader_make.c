@@ -1,9 +1,9 @@
-/* data/loader.c - see loader.h: what a loader is made of. */
-#include "data/loader_internal.h"
+/* data/loader_make.c - what a loader is made of. */
+#include "data/loader_parts.h"
 
 #include "base/mem.h"
 
-/* ---- what the options ask for ------------------------------------------ */
+/* ---- what the options ask for ----------------------------------------- */
 
 static enum assay_status check_numbers(const struct loader_options *options,
                                        struct error *err)
@@ -77,7 +77,7 @@ static enum assay_status choose_labels(struct loader *loader, struct error *err)
     return ASSAY_OK;
 }
 
-/* ---- which samples ----------------------------------------------------- */
+/* ---- which samples ---------------------------------------------------- */
 
 static bool has_object(const struct dataset_target *target)
 {
@@ -132,7 +132,7 @@ static enum assay_status choose_samples(struct loader *loader,
     return st;
 }
 
-/* ---- making one -------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------- */
 
 static enum assay_status make_slots(struct loader *loader, struct error *err)
 {
@@ -217,7 +217,7 @@ void loader_free(struct loader *loader)
     mem_free(loader);
 }
 
-/* ---- looking at one ---------------------------------------------------- */
+/* ---- looking at one --------------------------------------------------- */
 
 struct batch_source loader_source(struct loader *loader)
 {

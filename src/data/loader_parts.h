@@ -1,8 +1,8 @@
-/* data/loader_internal.h - batches on their way.
+/* data/loader_parts.h - batches on their way.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef DATA_LOADER_INTERNAL_H
-#define DATA_LOADER_INTERNAL_H
+#ifndef DATA_LOADER_PARTS_H
+#define DATA_LOADER_PARTS_H
 
 #include "data/loader.h"
 
