@@ -1,0 +1,553 @@
+/* predict/data_folder.c - see data_folder.h. */
+#include "predict/data_folder.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "predict/csv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { max_size = 1 << 24, max_batch = 1 << 20, max_level = 100 };
+
+const char *const stage_names[] = {"training", "inference", NULL};
+const char *const target_names[] = {"latency", "memory", NULL};
+
+void data_set_release(struct data_set *set)
+{
+    for (size_t i = 0; i < set->n_descriptions; i++)
+        description_release(&set->descriptions[i]);
+    mem_free(set->descriptions);
+    mem_free(set->rows);
+    map_release(&set->index);
+    str_release(&set->undescribed);
+    *set = (struct data_set){0};
+}
+
+enum assay_status data_set_add_row(struct data_set *set,
+                                   const struct measurement *row,
+                                   struct error *err)
+{
+    struct measurement *moved = vec_reserve(set->rows, &set->rows_capacity,
+                                            set->n_rows + 1, sizeof *moved);
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a measurement");
+    set->rows = moved;
+    moved[set->n_rows++] = *row;
+    return ASSAY_OK;
+}
+
+/* ---- descriptions by name ------------------------------------------------ */
+
+static enum assay_status make_key(struct str *key, const char *network,
+                                  int64_t level, struct error *err)
+{
+    return str_printf(key, "%s %lld", network_canonical(network),
+                      (long long)level)
+               ? error_nomem(err, strlen(network), "the name of a network")
+               : ASSAY_OK;
+}
+
+size_t data_set_find(const struct data_set *set, const char *network,
+                     int64_t level)
+{
+    struct str key = {0};
+    uint64_t index = SIZE_MAX;
+
+    if (!make_key(&key, network, level, NULL))
+        map_find_text(&set->index, str_text(&key), &index);
+    str_release(&key);
+    return (size_t)index;
+}
+
+static enum assay_status add_description(struct data_set *set, const char *key,
+                                         const char *network, int64_t level,
+                                         struct error *err)
+{
+    struct description *moved =
+        vec_reserve(set->descriptions, &set->descriptions_capacity,
+                    set->n_descriptions + 1, sizeof *moved);
+    enum assay_status st;
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a network");
+    set->descriptions = moved;
+    moved[set->n_descriptions] = (struct description){0};
+    st = description_set_name(&moved[set->n_descriptions],
+                              network_canonical(network), level, err);
+    if (!st && map_put_text(&set->index, key, set->n_descriptions))
+        st = error_nomem(err, 16, "a network");
+    if (st)
+        description_release(&moved[set->n_descriptions]);
+    else
+        set->n_descriptions++;
+    return st;
+}
+
+enum assay_status data_set_describe(struct data_set *set, const char *network,
+                                    int64_t level, size_t *index,
+                                    struct error *err)
+{
+    struct str key = {0};
+    uint64_t found;
+    enum assay_status st = make_key(&key, network, level, err);
+
+    if (!st && map_find_text(&set->index, str_text(&key), &found)) {
+        *index = (size_t)found;
+    } else if (!st) {
+        st = add_description(set, str_text(&key), network, level, err);
+        *index = set->n_descriptions - !st;
+    }
+    str_release(&key);
+    return st;
+}
+
+/* ---- the files ----------------------------------------------------------- */
+
+/* A file of the folder at work. */
+struct reading {
+    struct csv csv;
+    int network, level; /* columns */
+};
+
+static enum assay_status open_file(struct reading *reading, const char *folder,
+                                   const char *file, struct error *err)
+{
+    struct str path = {0};
+    enum assay_status st =
+        str_printf(&path, "%s%s%s", folder,
+                   folder[0] && folder[strlen(folder) - 1] == '/' ? "" : "/",
+                   file)
+            ? error_nomem(err, strlen(folder), "a file name")
+            : csv_open(&reading->csv, str_text(&path), err);
+
+    str_release(&path);
+    if (!st)
+        st = csv_need(&reading->csv, "network", &reading->network, err);
+    if (!st)
+        st = csv_need(&reading->csv, "prune", &reading->level, err);
+    return st;
+}
+
+static enum assay_status read_level(struct reading *reading, int64_t *level,
+                                    struct error *err)
+{
+    return csv_integer(&reading->csv, reading->level, 0, max_level, level, err);
+}
+
+/* The description that the record is about. */
+static enum assay_status read_subject(struct reading *reading,
+                                      struct data_set *set, size_t *index,
+                                      struct error *err)
+{
+    int64_t level = 0;
+    enum assay_status st = read_level(reading, &level, err);
+
+    return st ? st
+              : data_set_describe(set,
+                                  csv_field(&reading->csv, reading->network),
+                                  level, index, err);
+}
+
+/* ---- layers.csv ---------------------------------------------------------- */
+
+enum layer_column {
+    LAYER_IN,
+    LAYER_OUT,
+    LAYER_KERNEL_H,
+    LAYER_KERNEL_W,
+    LAYER_STRIDE_H,
+    LAYER_STRIDE_W,
+    LAYER_PAD_H,
+    LAYER_PAD_W,
+    LAYER_GROUPS,
+    LAYER_SIZE_H,
+    LAYER_SIZE_W,
+    LAYER_BIAS,
+    N_LAYER_COLUMNS
+};
+
+static const struct {
+    const char *name;
+    int64_t low;
+} layer_columns[] = {
+    [LAYER_IN] = {"ic", 1},         [LAYER_OUT] = {"oc", 1},
+    [LAYER_KERNEL_H] = {"kh", 1},   [LAYER_KERNEL_W] = {"kw", 1},
+    [LAYER_STRIDE_H] = {"sh", 1},   [LAYER_STRIDE_W] = {"sw", 1},
+    [LAYER_PAD_H] = {"ph", 0},      [LAYER_PAD_W] = {"pw", 0},
+    [LAYER_GROUPS] = {"groups", 1}, [LAYER_SIZE_H] = {"ih", 1},
+    [LAYER_SIZE_W] = {"iw", 1},     [LAYER_BIAS] = {"bias", 0},
+};
+
+static enum assay_status check_conv(const struct reading *reading,
+                                    const struct conv_row *conv,
+                                    struct error *err)
+{
+    if (conv_out(conv, 0) && conv_out(conv, 1) &&
+        conv->in % conv->groups == 0 && conv->out % conv->groups == 0)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%s line %zu: a convolution that cannot be: its kernel "
+                     "does not fit, or its groups do not divide the channels",
+                     str_text(&reading->csv.name), reading->csv.line);
+}
+
+static enum assay_status read_layer(struct reading *reading,
+                                    struct data_set *set, const int *columns,
+                                    struct error *err)
+{
+    int64_t v[N_LAYER_COLUMNS] = {0};
+    struct conv_row conv;
+    size_t index = 0;
+    enum assay_status st = read_subject(reading, set, &index, err);
+
+    for (size_t i = 0; !st && i < N_LAYER_COLUMNS; i++)
+        st = csv_integer(&reading->csv, columns[i], layer_columns[i].low,
+                         max_size, &v[i], err);
+    if (st)
+        return st;
+    conv = (struct conv_row){
+        .in = v[LAYER_IN],
+        .out = v[LAYER_OUT],
+        .kernel = {v[LAYER_KERNEL_H], v[LAYER_KERNEL_W]},
+        .stride = {v[LAYER_STRIDE_H], v[LAYER_STRIDE_W]},
+        .pad = {v[LAYER_PAD_H], v[LAYER_PAD_W]},
+        .groups = v[LAYER_GROUPS],
+        .size = {v[LAYER_SIZE_H], v[LAYER_SIZE_W]},
+        .has_bias = v[LAYER_BIAS] != 0,
+    };
+    st = check_conv(reading, &conv, err);
+    return st || index < set->n_settled
+               ? st
+               : description_add_conv(&set->descriptions[index], &conv, err);
+}
+
+static enum assay_status read_layers(struct reading *reading,
+                                     struct data_set *set, struct error *err)
+{
+    int columns[N_LAYER_COLUMNS];
+    enum assay_status st = ASSAY_OK;
+    bool more = true;
+
+    for (size_t i = 0; !st && i < N_LAYER_COLUMNS; i++)
+        st = csv_need(&reading->csv, layer_columns[i].name, &columns[i], err);
+    while (!st && !(st = csv_next(&reading->csv, &more, err)) && more)
+        st = read_layer(reading, set, columns, err);
+    return st;
+}
+
+/* ---- networks.csv and network_ops.csv ------------------------------------ */
+
+struct count_column {
+    const char *name;
+    size_t offset; /* in struct image_counts */
+};
+
+#define COUNT(name, field)                                                     \
+    {                                                                          \
+        name, offsetof(struct image_counts, field)                             \
+    }
+
+static const struct count_column network_columns[] = {
+    COUNT("total_params", parameters),
+    COUNT("bn_params", norm_parameters),
+    COUNT("n_param_tensors", parameter_tensors),
+    COUNT("saved_act_bytes_per_image", saved_bytes),
+    {NULL, 0},
+};
+
+static const struct count_column op_columns[] = {
+    COUNT("relu_elems", relu_elements),
+    COUNT("n_relu", n_relu),
+    COUNT("bn_elems", norm_elements),
+    COUNT("n_bn", n_norm),
+    COUNT("cat_elems", concat_elements),
+    COUNT("n_cat", n_concat),
+    COUNT("add_elems", add_elements),
+    COUNT("n_add", n_add),
+    COUNT("maxpool_in", max_pool_inputs),
+    COUNT("maxpool_out", max_pool_outputs),
+    COUNT("maxpool_taps", max_pool_taps),
+    COUNT("n_maxpool", n_max_pool),
+    COUNT("avgpool_in", avg_pool_inputs),
+    COUNT("n_avgpool", n_avg_pool),
+    {NULL, 0},
+};
+
+enum { max_count_columns = 16 };
+
+static enum assay_status read_count(struct reading *reading, int place,
+                                    double *out, struct error *err)
+{
+    enum assay_status st = csv_number(&reading->csv, place, 0, out, err);
+
+    if (!st && *out < 0)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s line %zu, column %s: a count cannot be negative",
+                       str_text(&reading->csv.name), reading->csv.line,
+                       reading->csv.columns[place]);
+    return st;
+}
+
+/* "9216x4096;4096x1000" */
+static enum assay_status read_denses(struct reading *reading, const char *text,
+                                     struct description *description,
+                                     struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    while (!st && *text) {
+        long long in = 0, out = 0;
+        int used = 0;
+
+        if (sscanf(text, "%8lldx%8lld%n", &in, &out, &used) < 2 || in < 1 ||
+            out < 1 || (text[used] && text[used] != ';'))
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "%s line %zu, column fc_layers: '%.40s' is not "
+                             "INxOUT;INxOUT",
+                             str_text(&reading->csv.name), reading->csv.line,
+                             text);
+        st = description_add_dense(description, in, out, err);
+        text += used + (text[used] == ';');
+    }
+    return st;
+}
+
+static enum assay_status read_counts(struct reading *reading,
+                                     struct data_set *set,
+                                     const struct count_column *columns,
+                                     bool has_denses, struct error *err)
+{
+    int places[max_count_columns], denses = -1;
+    enum assay_status st = ASSAY_OK;
+    bool more = true;
+
+    for (size_t i = 0; !st && columns[i].name; i++)
+        st = csv_need(&reading->csv, columns[i].name, &places[i], err);
+    if (!st && has_denses)
+        st = csv_need(&reading->csv, "fc_layers", &denses, err);
+    while (!st && !(st = csv_next(&reading->csv, &more, err)) && more) {
+        struct description *description;
+        size_t index = 0;
+
+        st = read_subject(reading, set, &index, err);
+        if (st || index < set->n_settled)
+            continue;
+        description = &set->descriptions[index];
+        for (size_t i = 0; !st && columns[i].name; i++)
+            st = read_count(
+                reading, places[i],
+                (double *)((char *)&description->counts + columns[i].offset),
+                err);
+        if (!st)
+            st = read_denses(reading, csv_field(&reading->csv, denses),
+                             description, err);
+    }
+    return st;
+}
+
+static enum assay_status read_networks(struct reading *reading,
+                                       struct data_set *set, struct error *err)
+{
+    return read_counts(reading, set, network_columns, true, err);
+}
+
+static enum assay_status read_ops(struct reading *reading, struct data_set *set,
+                                  struct error *err)
+{
+    return read_counts(reading, set, op_columns, false, err);
+}
+
+/* ---- measurements.csv ---------------------------------------------------- */
+
+struct measured_columns {
+    int batch, stage;
+    int passed[N_TARGETS], value[N_TARGETS], is_kept[N_TARGETS];
+    int capacity, available; /* these may be missing, and is_kept too */
+};
+
+static enum assay_status find_columns(const struct csv *csv,
+                                      struct measured_columns *columns,
+                                      struct error *err)
+{
+    static const char *const passed[] = {"lat_passed", "mem_passed"};
+    static const char *const value[] = {"latency_ms", "mem_used_mb"};
+    static const char *const is_kept[] = {"lat_in_gt", "mem_in_gt"};
+    enum assay_status st = csv_need(csv, "batch", &columns->batch, err);
+
+    if (!st)
+        st = csv_need(csv, "stage", &columns->stage, err);
+    for (size_t t = 0; !st && t < N_TARGETS; t++) {
+        st = csv_need(csv, passed[t], &columns->passed[t], err);
+        if (!st)
+            st = csv_need(csv, value[t], &columns->value[t], err);
+        columns->is_kept[t] = csv_find(csv, is_kept[t]);
+    }
+    columns->capacity = csv_find(csv, "mem_capacity_mb");
+    columns->available = csv_find(csv, "mem_avail_mb");
+    return st;
+}
+
+static enum assay_status read_stage(const struct reading *reading, int place,
+                                    enum stage *stage, struct error *err)
+{
+    const char *text = csv_field(&reading->csv, place);
+
+    for (int i = 0; stage_names[i]; i++) {
+        if (strcmp(text, stage_names[i]) == 0) {
+            *stage = (enum stage)i;
+            return ASSAY_OK;
+        }
+    }
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%s line %zu, column stage: '%.40s' is neither training "
+                     "nor inference",
+                     str_text(&reading->csv.name), reading->csv.line, text);
+}
+
+/* What a row says of one target: a value where it passed and was kept. */
+static enum assay_status read_target(const struct reading *reading,
+                                     const struct measured_columns *columns,
+                                     enum target target,
+                                     struct measurement *row, struct error *err)
+{
+    const struct csv *csv = &reading->csv;
+    double passed = 0, is_kept = 1, value = NAN;
+    enum assay_status st =
+        csv_number(csv, columns->passed[target], NAN, &passed, err);
+
+    if (!st)
+        st = csv_number(csv, columns->is_kept[target], 1, &is_kept, err);
+    if (!st)
+        st = csv_number(csv, columns->value[target], NAN, &value, err);
+    if (st)
+        return st;
+    row->value[target] =
+        passed > 0 && is_kept > 0 && value > 0 ? value : (double)NAN;
+    if (target == TARGET_MEMORY)
+        row->is_failed = passed <= 0 && is_kept > 0;
+    return ASSAY_OK;
+}
+
+static enum assay_status read_device(const struct reading *reading,
+                                     const struct measured_columns *columns,
+                                     struct data_set *set, struct error *err)
+{
+    double capacity = NAN, available = NAN;
+    enum assay_status st =
+        csv_number(&reading->csv, columns->capacity, NAN, &capacity, err);
+
+    if (!st)
+        st =
+            csv_number(&reading->csv, columns->available, NAN, &available, err);
+    if (st)
+        return st;
+    if (capacity > 0)
+        set->capacity_mb = fmax(set->capacity_mb, capacity);
+    if (available > 0)
+        set->available_mb = fmax(set->available_mb, available);
+    return ASSAY_OK;
+}
+
+static enum assay_status note_undescribed(struct data_set *set,
+                                          const char *network, int64_t level,
+                                          struct error *err)
+{
+    struct str name = {0};
+    enum assay_status st = make_key(&name, network, level, err);
+
+    set->n_undescribed++;
+    if (!st && !strstr(str_text(&set->undescribed), str_text(&name)) &&
+        str_printf(&set->undescribed, "%s%s", set->undescribed.n ? ", " : "",
+                   str_text(&name)))
+        st = error_nomem(err, 32, "a note");
+    str_release(&name);
+    return st;
+}
+
+static enum assay_status read_row(struct reading *reading,
+                                  const struct measured_columns *columns,
+                                  struct data_set *set, struct error *err)
+{
+    const char *network = csv_field(&reading->csv, reading->network);
+    struct measurement row = {0};
+    int64_t level = 0, batch = 0;
+    enum assay_status st = read_level(reading, &level, err);
+
+    if (!st)
+        st = csv_integer(&reading->csv, columns->batch, 1, max_batch, &batch,
+                         err);
+    if (!st)
+        st = read_stage(reading, columns->stage, &row.stage, err);
+    for (int t = 0; !st && t < N_TARGETS; t++)
+        st = read_target(reading, columns, (enum target)t, &row, err);
+    if (!st)
+        st = read_device(reading, columns, set, err);
+    if (st)
+        return st;
+    row.batch = (double)batch;
+    row.description = data_set_find(set, network, level);
+    if (row.description == SIZE_MAX ||
+        (!set->descriptions[row.description].n_convs &&
+         !set->descriptions[row.description].n_denses))
+        return note_undescribed(set, network, level, err);
+    return data_set_add_row(set, &row, err);
+}
+
+static enum assay_status read_measurements(struct reading *reading,
+                                           struct data_set *set,
+                                           struct error *err)
+{
+    struct measured_columns columns;
+    enum assay_status st = find_columns(&reading->csv, &columns, err);
+    bool more = true;
+
+    while (!st && !(st = csv_next(&reading->csv, &more, err)) && more)
+        st = read_row(reading, &columns, set, err);
+    return st;
+}
+
+/* ---- the folder ---------------------------------------------------------- */
+
+static enum assay_status check_folder(const char *folder, struct error *err)
+{
+    struct stat info;
+
+    if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_NOT_FOUND,
+                     "%s: there is no such folder; --data wants one with "
+                     "measurements.csv, layers.csv, networks.csv and "
+                     "network_ops.csv",
+                     folder);
+}
+
+enum assay_status data_set_read(struct data_set *set, const char *folder,
+                                struct error *err)
+{
+    static const struct {
+        const char *file;
+        enum assay_status (*read)(struct reading *reading, struct data_set *set,
+                                  struct error *err);
+    } files[] = {{"layers.csv", read_layers},
+                 {"networks.csv", read_networks},
+                 {"network_ops.csv", read_ops},
+                 {"measurements.csv", read_measurements}};
+    enum assay_status st = check_folder(folder, err);
+
+    if (!set->n_descriptions)
+        set->capacity_mb = set->available_mb = NAN;
+    set->n_settled = set->n_descriptions;
+    for (size_t i = 0; !st && i < sizeof files / sizeof files[0]; i++) {
+        struct reading reading = {0};
+
+        st = open_file(&reading, folder, files[i].file, err);
+        if (!st)
+            st = files[i].read(&reading, set, err);
+        csv_release(&reading.csv);
+    }
+    return st;
+}

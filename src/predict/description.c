@@ -1,0 +1,161 @@
+/* predict/description.c - see description.h. */
+#include "predict/description.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+#define FIELD(name)                                                            \
+    {                                                                          \
+#name, offsetof(struct image_counts, name)                             \
+    }
+
+const struct description_field description_fields[] = {
+    FIELD(parameters),
+    FIELD(norm_parameters),
+    FIELD(parameter_tensors),
+    FIELD(norm_elements),
+    FIELD(n_norm),
+    FIELD(relu_elements),
+    FIELD(n_relu),
+    FIELD(add_elements),
+    FIELD(n_add),
+    FIELD(concat_elements),
+    FIELD(n_concat),
+    FIELD(max_pool_inputs),
+    FIELD(max_pool_outputs),
+    FIELD(max_pool_taps),
+    FIELD(n_max_pool),
+    FIELD(avg_pool_inputs),
+    FIELD(n_avg_pool),
+    FIELD(saved_bytes),
+    {NULL, 0},
+};
+
+double *description_count(struct image_counts *counts,
+                          const struct description_field *field)
+{
+    return (double *)((char *)counts + field->offset);
+}
+
+void description_release(struct description *description)
+{
+    mem_free(description->network);
+    mem_free(description->convs);
+    mem_free(description->denses);
+    *description = (struct description){0};
+}
+
+enum assay_status description_set_name(struct description *description,
+                                       const char *network, int64_t level,
+                                       struct error *err)
+{
+    char *copy = mem_strdup(network);
+
+    if (!copy)
+        return error_nomem(err, strlen(network), "the name of a network");
+    mem_free(description->network);
+    description->network = copy;
+    description->level = level;
+    return ASSAY_OK;
+}
+
+enum assay_status description_add_conv(struct description *description,
+                                       const struct conv_row *conv,
+                                       struct error *err)
+{
+    struct conv_row *moved =
+        vec_reserve(description->convs, &description->convs_capacity,
+                    description->n_convs + 1, sizeof *moved);
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a convolution");
+    description->convs = moved;
+    moved[description->n_convs++] = *conv;
+    return ASSAY_OK;
+}
+
+enum assay_status description_add_dense(struct description *description,
+                                        int64_t in, int64_t out,
+                                        struct error *err)
+{
+    struct dense_row *moved =
+        vec_reserve(description->denses, &description->denses_capacity,
+                    description->n_denses + 1, sizeof *moved);
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a fully connected layer");
+    description->denses = moved;
+    moved[description->n_denses++] = (struct dense_row){in, out};
+    return ASSAY_OK;
+}
+
+enum assay_status description_copy(struct description *to,
+                                   const struct description *from,
+                                   struct error *err)
+{
+    enum assay_status st =
+        description_set_name(to, from->network, from->level, err);
+
+    to->counts = from->counts;
+    for (size_t i = 0; !st && i < from->n_convs; i++)
+        st = description_add_conv(to, &from->convs[i], err);
+    for (size_t i = 0; !st && i < from->n_denses; i++)
+        st = description_add_dense(to, from->denses[i].in, from->denses[i].out,
+                                   err);
+    return st;
+}
+
+int64_t conv_out(const struct conv_row *conv, int side)
+{
+    int64_t room = conv->size[side] + 2 * conv->pad[side] - conv->kernel[side];
+
+    return room < 0 ? 0 : room / conv->stride[side] + 1;
+}
+
+bool conv_is_depthwise(const struct conv_row *conv)
+{
+    return conv->groups > 1 && conv->groups == conv->in;
+}
+
+double conv_macs(const struct conv_row *conv)
+{
+    return (double)(conv_out(conv, 0) * conv_out(conv, 1)) *
+           (double)(conv->kernel[0] * conv->kernel[1]) *
+           (double)(conv->in / conv->groups) * (double)conv->out;
+}
+
+double description_macs(const struct description *description)
+{
+    double macs = 0;
+
+    for (size_t i = 0; i < description->n_convs; i++)
+        macs += conv_macs(&description->convs[i]);
+    for (size_t i = 0; i < description->n_denses; i++)
+        macs += (double)description->denses[i].in *
+                (double)description->denses[i].out;
+    return macs;
+}
+
+static const struct {
+    const char *canonical, *model;
+} aliases[] = {{"mobilenetv2", "mobilenet_v2"}, {"mnasnet", "mnasnet1_0"}};
+
+const char *network_canonical(const char *name)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
+        if (strcmp(name, aliases[i].model) == 0)
+            return aliases[i].canonical;
+    }
+    return name;
+}
+
+const char *network_model(const char *name)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
+        if (strcmp(name, aliases[i].canonical) == 0)
+            return aliases[i].model;
+    }
+    return name;
+}

@@ -1,0 +1,177 @@
+/* predict/forest_extra.c - one extremely randomised tree.
+ *
+ * All features of a row are looked at side by side, which is what vector
+ * instructions are for: a pass over a node's rows finds every feature's range,
+ * a second one what each random threshold would do. */
+#include "predict/forest_internal.h"
+
+#include "ops/op_threads.h"
+
+#include <math.h>
+
+/* The range of each feature over some rows. */
+OP_CLONES static void find_ranges(const struct forest_ground *ground,
+                                  const int32_t *rows, size_t n, float *low,
+                                  float *high)
+{
+    for (size_t f = 0; f < ground->stride; f += FOREST_LANES) {
+        const float *column = ground->x + f;
+        float least[FOREST_LANES], most[FOREST_LANES];
+
+        for (int k = 0; k < FOREST_LANES; k++)
+            least[k] = most[k] =
+                column[(size_t)rows[0] * ground->stride + (size_t)k];
+        for (size_t i = 1; i < n; i++) {
+            const float *x = column + (size_t)rows[i] * ground->stride;
+
+            for (int k = 0; k < FOREST_LANES; k++) {
+                least[k] = x[k] < least[k] ? x[k] : least[k];
+                most[k] = x[k] > most[k] ? x[k] : most[k];
+            }
+        }
+        for (int k = 0; k < FOREST_LANES; k++) {
+            low[f + (size_t)k] = least[k];
+            high[f + (size_t)k] = most[k];
+        }
+    }
+}
+
+/* A random place in each range, its end excluded. The numbers come from a
+ * hash of one draw and the feature (the finalizer of MurmurHash3). */
+OP_CLONES static void draw_thresholds(const struct forest_ground *ground,
+                                      uint32_t draw, const float *low,
+                                      const float *high, float *threshold)
+{
+    for (size_t f = 0; f < ground->stride; f += FOREST_LANES) {
+        for (int k = 0; k < FOREST_LANES; k++) {
+            size_t at = f + (size_t)k;
+            uint32_t h = draw ^ ((uint32_t)at * 0x9e3779b9u);
+            float t;
+
+            h = (h ^ (h >> 16)) * 0x85ebca6bu;
+            h = (h ^ (h >> 13)) * 0xc2b2ae35u;
+            h ^= h >> 16;
+            t = low[at] +
+                (float)(int32_t)(h >> 8) * 0x1p-24f * (high[at] - low[at]);
+            threshold[at] = t < high[at] ? t : low[at];
+        }
+    }
+}
+
+/* How many rows go left, and the sum of what they should give. */
+OP_CLONES static void try_thresholds(const struct forest_ground *ground,
+                                     const int32_t *rows, size_t n, float mean,
+                                     const float *threshold, float *count,
+                                     float *sum)
+{
+    for (size_t f = 0; f < ground->stride; f += FOREST_LANES) {
+        float t[FOREST_LANES], c[FOREST_LANES] = {0}, s[FOREST_LANES] = {0};
+
+        for (int k = 0; k < FOREST_LANES; k++)
+            t[k] = threshold[f + (size_t)k];
+        for (size_t i = 0; i < n; i++) {
+            const float *x = ground->x + (size_t)rows[i] * ground->stride + f;
+            float y = ground->y[rows[i]] - mean;
+
+            for (int k = 0; k < FOREST_LANES; k++) {
+                c[k] += x[k] <= t[k] ? 1.0f : 0.0f;
+                s[k] += x[k] <= t[k] ? y : 0.0f;
+            }
+        }
+        for (int k = 0; k < FOREST_LANES; k++) {
+            count[f + (size_t)k] = c[k];
+            sum[f + (size_t)k] = s[k];
+        }
+    }
+}
+
+/* The feature whose threshold leaves the least variance; n_features where none
+ * can cut. Sums are about the mean: what goes right is minus what goes left. */
+static size_t choose_feature(const struct forest_ground *ground, size_t n,
+                             const float *count, const float *sum)
+{
+    size_t best = ground->n_features;
+    float most = 0;
+
+    for (size_t f = 0; f < ground->n_features; f++) {
+        float left = count[f], right = (float)n - left;
+        float gain;
+
+        if (left < (float)ground->min_leaf || right < (float)ground->min_leaf)
+            continue;
+        gain = sum[f] * sum[f] * (1 / left + 1 / right);
+        if (best == ground->n_features || gain > most) {
+            best = f;
+            most = gain;
+        }
+    }
+    return best;
+}
+
+static size_t partition(const struct forest_ground *ground, int32_t *rows,
+                        size_t n, size_t feature, float threshold)
+{
+    size_t middle = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int32_t row = rows[i];
+
+        if (ground->x[(size_t)row * ground->stride + feature] <= threshold) {
+            rows[i] = rows[middle];
+            rows[middle++] = row;
+        }
+    }
+    return middle;
+}
+
+static double mean_of(const struct forest_ground *ground, const int32_t *rows,
+                      size_t n, bool *is_constant)
+{
+    double sum = 0;
+
+    *is_constant = true;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)ground->y[rows[i]];
+        *is_constant = *is_constant && ground->y[rows[i]] == ground->y[rows[0]];
+    }
+    return sum / (double)n;
+}
+
+static void grow_node(struct tree_growth *growth, size_t begin, size_t end)
+{
+    const struct forest_ground *ground = growth->ground;
+    int32_t *rows = growth->rows + begin;
+    float *low = growth->lanes, *high = low + ground->stride;
+    float *threshold = high + ground->stride;
+    float *sum = threshold + ground->stride;
+    size_t n = end - begin, feature = ground->n_features, middle;
+    bool is_constant;
+    double mean = mean_of(ground, rows, n, &is_constant);
+
+    if (!is_constant && n >= 2 * ground->min_leaf) {
+        find_ranges(ground, rows, n, low, high);
+        draw_thresholds(ground, (uint32_t)random_u64(&growth->random), low,
+                        high, threshold);
+        /* The ranges are not needed any more. */
+        try_thresholds(ground, rows, n, (float)mean, threshold, low, sum);
+        feature = choose_feature(ground, n, low, sum);
+    }
+    if (feature == ground->n_features) {
+        tree_leaf(growth, mean);
+        return;
+    }
+    middle = partition(ground, rows, n, feature, threshold[feature]);
+    tree_cut(growth, feature, threshold[feature], begin, begin + middle, end);
+}
+
+void tree_grow_extra(struct tree_growth *growth)
+{
+    size_t begin, end;
+
+    for (size_t i = 0; i < growth->ground->n; i++)
+        growth->rows[i] = (int32_t)i;
+    growth->n_open = 1;
+    growth->open[0] = (struct tree_range){0, growth->ground->n, FOREST_LEAF};
+    while (tree_next(growth, &begin, &end))
+        grow_node(growth, begin, end);
+}
