@@ -1,0 +1,520 @@
+/* predict/latency_model.c - the physical model of latency; see physical.h.
+ *
+ * For a given set of parameters the time of a network is a line in the batch
+ * size, one for small batches and one for others. */
+#include "predict/physical_internal.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "predict/levenberg.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum parameter {
+    RATE_1X1,
+    RATE_3X3,
+    RATE_OTHER,
+    BY_WEIGHTS,
+    PAD_ROWS,
+    PAD_DEPTH,
+    PAD_ROWS_BY_WEIGHTS,
+    PAD_DEPTH_BY_WEIGHTS,
+    PAD_PIXELS,
+    SMALL_1X1,
+    SMALL_OTHER,
+    DEPTHWISE,
+    MAPS,
+    ELEMENTWISE,
+    MAX_POOL,
+    PARAMETERS,
+    LAYER,
+    LAUNCH_CONV,
+    LAUNCH_NORM,
+    LAUNCH_OTHER,
+    N_PARAMETERS
+};
+
+/* Rates are about that of 1x1 kernels, 27 multiply-adds in the time of one
+ * element that is read or written: the balance of processors of this kind,
+ * large and small. How fast the device is, and how long its launches take, is
+ * found from the rows before anything else. */
+const struct prior latency_priors[] = {
+    [RATE_1X1] = {"rate_1x1", "ms a GMAC", 1, 0.4},
+    [RATE_3X3] = {"rate_3x3", "ms a GMAC", 0.6, 0.5},
+    [RATE_OTHER] = {"rate_other", "ms a GMAC", 1, 0.5},
+    [BY_WEIGHTS] = {"by_weights", "of the forward pass", 1.2, 0.4},
+    [PAD_ROWS] = {"pad_rows", "channels", 32, 0.7},
+    [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7},
+    [PAD_ROWS_BY_WEIGHTS] = {"pad_rows_by_weights", "channels", 32, 0.7},
+    [PAD_DEPTH_BY_WEIGHTS] = {"pad_depth_by_weights", "products", 32, 0.7},
+    [PAD_PIXELS] = {"pad_pixels", "pixels", 64, 1},
+    [SMALL_1X1] = {"small_batch_1x1", "times", 1.05, 0.2},
+    [SMALL_OTHER] = {"small_batch_other", "times", 1.2, 0.3},
+    [DEPTHWISE] = {"depthwise", "ms a GMAC", 12, 1},
+    [MAPS] = {"maps", "ms a G elements", 27, 0.4},
+    [ELEMENTWISE] = {"elementwise", "ms a G elements", 27, 0.3},
+    [MAX_POOL] = {"max_pool", "ms a G elements", 27, 1},
+    [PARAMETERS] = {"parameters", "ms a M parameters", 0.4, 0.5},
+    [LAYER] = {"layer", "ms a convolution", 0.2, 1},
+    [LAUNCH_CONV] = {"launch_conv", "ms a convolution", 1, 0.5},
+    [LAUNCH_NORM] = {"launch_norm", "ms a norm", 0.4, 0.5},
+    [LAUNCH_OTHER] = {"launch_other", "ms an op", 0.2, 0.7},
+};
+
+const size_t n_latency_priors = N_PARAMETERS;
+
+_Static_assert((int)N_PARAMETERS <= (int)PHYSICAL_MAX_PARAMETERS &&
+                   (int)N_PARAMETERS <= (int)LEVENBERG_MAX_PARAMETERS,
+               "there is room for all parameters");
+
+/* Which parameters a scale multiplies. */
+enum scale { SCALE_WORK, SCALE_LAUNCH, N_SCALES };
+
+static bool is_scaled(size_t parameter, enum scale scale)
+{
+    switch (parameter) {
+    case RATE_1X1:
+    case RATE_3X3:
+    case RATE_OTHER:
+    case DEPTHWISE:
+    case MAPS:
+    case ELEMENTWISE:
+    case MAX_POOL:
+    case PARAMETERS:
+        return scale == SCALE_WORK;
+    case LAYER:
+    case LAUNCH_CONV:
+    case LAUNCH_NORM:
+    case LAUNCH_OTHER:
+        return scale == SCALE_LAUNCH;
+    default:
+        return false;
+    }
+}
+
+static const double small_batch = 16; /* slower kernels are chosen below */
+static const double deviation = 0.1;  /* of a good prediction, in logarithms */
+static const double corner = 4;       /* of work against launches */
+
+/* ---- networks as the model sees them ------------------------------------- */
+
+struct term {
+    double in, out; /* channels of a group */
+    double tiled_in, tiled_out;
+    double taps, pixels, groups;
+    double maps;         /* elements in and out */
+    enum parameter rate; /* DEPTHWISE too */
+    bool has_input_gradient;
+};
+
+struct network_terms {
+    const struct description *description;
+    struct term *terms;
+    size_t n_terms;
+    double parameters, n_convs, n_norms, n_others;
+    double elementwise, max_pool; /* elements of an image that are moved */
+    double dense;                 /* padded multiply-adds of an image */
+    bool is_training;
+};
+
+/* Rows are handled in tiles of 32, 64 or 128; smaller ones are less busy. */
+static double tiled(double width)
+{
+    return fmin(fmin(ceil(width / 32) * 32 * 1.3, ceil(width / 64) * 64 * 1.1),
+                ceil(width / 128) * 128);
+}
+
+static enum parameter rate_of(const struct conv_row *conv)
+{
+    bool is_unit = conv->stride[0] == 1 && conv->stride[1] == 1;
+
+    if (conv_is_depthwise(conv))
+        return DEPTHWISE;
+    if (conv->kernel[0] == 1 && conv->kernel[1] == 1)
+        return RATE_1X1;
+    return conv->kernel[0] == 3 && conv->kernel[1] == 3 && is_unit ? RATE_3X3
+                                                                   : RATE_OTHER;
+}
+
+static struct term term_of(const struct conv_row *conv, bool is_first)
+{
+    double groups = (double)conv->groups;
+    double pixels = (double)(conv_out(conv, 0) * conv_out(conv, 1));
+    struct term term = {
+        .in = (double)conv->in / groups,
+        .out = (double)conv->out / groups,
+        .taps = (double)(conv->kernel[0] * conv->kernel[1]),
+        .pixels = pixels,
+        .groups = groups,
+        .maps = (double)conv->in * (double)(conv->size[0] * conv->size[1]) +
+                (double)conv->out * pixels,
+        .rate = rate_of(conv),
+        .has_input_gradient = !is_first,
+    };
+
+    term.tiled_in = tiled(term.in);
+    term.tiled_out = tiled(term.out);
+    return term;
+}
+
+/* How often an element of each kind of layer is read or written. */
+static void count_traffic(struct network_terms *network)
+{
+    const struct image_counts *counts = &network->description->counts;
+
+    if (network->is_training) {
+        network->elementwise =
+            8 * counts->norm_elements + 5 * counts->relu_elements +
+            6 * counts->add_elements + 4 * counts->concat_elements;
+        network->max_pool = 2 * counts->max_pool_inputs + counts->max_pool_taps;
+    } else {
+        network->elementwise =
+            2 * counts->norm_elements + 2 * counts->relu_elements +
+            3 * counts->add_elements + 2 * counts->concat_elements;
+        network->max_pool = counts->max_pool_taps;
+    }
+}
+
+/* Puts the terms into *terms, which has room for them. */
+static void network_fill(struct network_terms *network,
+                         const struct description *description,
+                         enum stage stage, struct term *terms)
+{
+    const struct image_counts *counts = &description->counts;
+
+    *network = (struct network_terms){
+        .description = description,
+        .terms = terms,
+        .n_terms = description->n_convs,
+        .parameters = counts->parameters,
+        .n_convs = (double)description->n_convs,
+        .n_norms = counts->n_norm,
+        .n_others = counts->n_relu + 2 * counts->n_add + counts->n_concat +
+                    counts->n_max_pool,
+        .is_training = stage == STAGE_TRAINING,
+    };
+    count_traffic(network);
+    for (size_t i = 0; i < description->n_convs; i++)
+        terms[i] = term_of(&description->convs[i], i == 0);
+    for (size_t i = 0; i < description->n_denses; i++)
+        network->dense += tiled((double)description->denses[i].in) *
+                          tiled((double)description->denses[i].out);
+}
+
+/* ---- the model ----------------------------------------------------------- */
+
+/* Milliseconds of a network: slope * batch + start, for small batches [1] and
+ * others [0]. */
+struct line {
+    double slope[2], start[2];
+    double launch, dense;
+};
+
+/* Multiply-adds of a pixel, padded as the device pads them, all passes. */
+static double padded_work(const struct term *term, const double *q,
+                          bool is_training)
+{
+    double forward = (term->tiled_out + q[PAD_ROWS]) *
+                     (term->in * term->taps + q[PAD_DEPTH]);
+    double by_input = (term->tiled_in + q[PAD_ROWS]) *
+                      (term->out * term->taps + q[PAD_DEPTH]);
+    double by_weights = (term->tiled_out + q[PAD_ROWS_BY_WEIGHTS]) *
+                        (term->tiled_in * term->taps + q[PAD_DEPTH_BY_WEIGHTS]);
+
+    if (!is_training)
+        return term->groups * forward;
+    return term->groups * (forward + (term->has_input_gradient ? by_input : 0) +
+                           q[BY_WEIGHTS] * by_weights);
+}
+
+static void add_term(struct line *line, const struct term *term,
+                     const double *q, bool is_training)
+{
+    double moved = q[MAPS] * (is_training ? 3 : 1) * term->maps * 1e-9;
+
+    for (int small = 0; small < 2; small++)
+        line->slope[small] += moved;
+    if (term->rate == DEPTHWISE) {
+        double work = term->groups * term->out * term->pixels * term->taps;
+
+        for (int small = 0; small < 2; small++)
+            line->slope[small] += q[DEPTHWISE] * work * 1e-9;
+        return;
+    }
+    for (int small = 0; small < 2; small++) {
+        double slower = term->rate == RATE_1X1 ? q[SMALL_1X1] : q[SMALL_OTHER];
+        double pixel = q[term->rate] * (small ? slower : 1) *
+                       padded_work(term, q, is_training) * 1e-9;
+
+        line->slope[small] += pixel * term->pixels;
+        line->start[small] += pixel * q[PAD_PIXELS];
+    }
+}
+
+static struct line line_of(const struct network_terms *network, const double *q)
+{
+    struct line line = {0};
+    double passes = network->is_training ? 3 : 1;
+    double traffic = q[ELEMENTWISE] * network->elementwise * 1e-9 +
+                     q[MAX_POOL] * network->max_pool * 1e-9;
+    double start = q[LAYER] * network->n_convs;
+
+    if (network->is_training)
+        start += q[PARAMETERS] * network->parameters * 1e-6;
+    for (size_t i = 0; i < network->n_terms; i++)
+        add_term(&line, &network->terms[i], q, network->is_training);
+    for (int small = 0; small < 2; small++) {
+        line.slope[small] += traffic;
+        line.start[small] += start;
+    }
+    line.dense = q[RATE_1X1] * passes * network->dense * 1e-9;
+    line.launch = q[LAUNCH_CONV] * network->n_convs +
+                  q[LAUNCH_NORM] * network->n_norms +
+                  q[LAUNCH_OTHER] * network->n_others;
+    return line;
+}
+
+static double line_at(const struct line *line, double batch)
+{
+    int small = batch < small_batch;
+    double work = line->slope[small] * batch + line->start[small] +
+                  line->dense * tiled(batch);
+
+    return soft_max(work, fmax(line->launch, 1e-6), corner);
+}
+
+static void take_exp(const double *log_value, double *q)
+{
+    for (size_t i = 0; i < N_PARAMETERS; i++)
+        q[i] = exp(log_value[i]);
+}
+
+double latency_predict(const struct physical *physical,
+                       const struct description *description, double batch)
+{
+    struct term *terms = mem_array(description->n_convs + 1, sizeof *terms);
+    double q[N_PARAMETERS];
+    struct network_terms network;
+    struct line line;
+
+    if (!terms)
+        return NAN;
+    network_fill(&network, description, physical->stage, terms);
+    take_exp(physical->log_value, q);
+    line = line_of(&network, q);
+    mem_free(terms);
+    return line_at(&line, batch);
+}
+
+/* ---- fitting ------------------------------------------------------------- */
+
+struct fitting {
+    const struct samples *samples;
+    const double *weights;
+    size_t *network_of; /* one a sample */
+    struct network_terms *networks;
+    struct line *lines;
+    struct term *terms;
+    size_t n_networks;
+    double centre[N_PARAMETERS]; /* of the priors, logarithms */
+    double scale_centre[N_SCALES];
+};
+
+static void fitting_release(struct fitting *fitting)
+{
+    mem_free(fitting->network_of);
+    mem_free(fitting->networks);
+    mem_free(fitting->lines);
+    mem_free(fitting->terms);
+}
+
+/* Samples of one description lie together or not; each is prepared once. */
+static size_t find_network(const struct fitting *fitting,
+                           const struct description *description)
+{
+    size_t i = fitting->n_networks;
+
+    while (i-- > 0) {
+        if (fitting->networks[i].description == description)
+            return i;
+    }
+    return fitting->n_networks;
+}
+
+static enum assay_status prepare(struct fitting *fitting,
+                                 const struct samples *samples,
+                                 struct error *err)
+{
+    size_t n_terms = 0, used = 0;
+
+    fitting->samples = samples;
+    fitting->network_of = mem_array(samples->n + 1, sizeof(size_t));
+    fitting->networks = mem_array(samples->n + 1, sizeof *fitting->networks);
+    fitting->lines = mem_array(samples->n + 1, sizeof *fitting->lines);
+    if (!fitting->network_of || !fitting->networks || !fitting->lines)
+        return error_nomem(err, samples->n * sizeof *fitting->networks,
+                           "a fit");
+    for (size_t i = 0; i < samples->n; i++) {
+        size_t at = find_network(fitting, samples->items[i].description);
+
+        fitting->network_of[i] = at;
+        if (at < fitting->n_networks)
+            continue;
+        fitting->networks[fitting->n_networks++].description =
+            samples->items[i].description;
+        n_terms += samples->items[i].description->n_convs;
+    }
+    fitting->terms = mem_array(n_terms + 1, sizeof *fitting->terms);
+    if (!fitting->terms)
+        return error_nomem(err, n_terms * sizeof *fitting->terms, "a fit");
+    for (size_t i = 0; i < fitting->n_networks; i++) {
+        const struct description *own = fitting->networks[i].description;
+
+        network_fill(&fitting->networks[i], own, samples->stage,
+                     fitting->terms + used);
+        used += own->n_convs;
+    }
+    return ASSAY_OK;
+}
+
+/* Logarithms of prediction over value, all samples. */
+static void miss(const struct fitting *fitting, const double *log_value,
+                 double *out)
+{
+    double q[N_PARAMETERS];
+
+    take_exp(log_value, q);
+    for (size_t i = 0; i < fitting->n_networks; i++)
+        fitting->lines[i] = line_of(&fitting->networks[i], q);
+    for (size_t i = 0; i < fitting->samples->n; i++) {
+        const struct sample *sample = &fitting->samples->items[i];
+
+        out[i] = log(
+            line_at(&fitting->lines[fitting->network_of[i]], sample->batch) /
+            sample->value);
+    }
+}
+
+static void weigh(const struct fitting *fitting, double *out)
+{
+    for (size_t i = 0; i < fitting->samples->n; i++)
+        out[i] = fitting->weights[i] * least_squares_huber(out[i], deviation);
+}
+
+static void apply_scales(const struct fitting *fitting, const double *scales,
+                         double *log_value)
+{
+    for (size_t i = 0; i < N_PARAMETERS; i++) {
+        log_value[i] = fitting->centre[i];
+        for (int s = 0; s < N_SCALES; s++)
+            log_value[i] += is_scaled(i, (enum scale)s) ? scales[s] : 0;
+    }
+}
+
+/* How fast the device is: very little is known before. */
+static const double scale_deviation = 2;
+
+static void scale_residuals(const void *context, const double *scales,
+                            double *out)
+{
+    const struct fitting *fitting = context;
+    double log_value[N_PARAMETERS];
+
+    apply_scales(fitting, scales, log_value);
+    miss(fitting, log_value, out);
+    weigh(fitting, out);
+    for (int s = 0; s < N_SCALES; s++)
+        out[fitting->samples->n + (size_t)s] =
+            (scales[s] - fitting->scale_centre[s]) / scale_deviation;
+}
+
+static void residuals(const void *context, const double *log_value, double *out)
+{
+    const struct fitting *fitting = context;
+
+    miss(fitting, log_value, out);
+    weigh(fitting, out);
+    for (size_t i = 0; i < N_PARAMETERS; i++)
+        out[fitting->samples->n + i] =
+            (log_value[i] - fitting->centre[i]) / latency_priors[i].deviation;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+
+    return p < q ? -1 : p > q;
+}
+
+/* Where the scales begin: so that the median row is right. */
+static enum assay_status guess_scales(struct fitting *fitting,
+                                      struct error *err)
+{
+    static const double ratio[N_SCALES] = {1, 0.3};
+    size_t n = fitting->samples->n;
+    double *misses = mem_array(n + 1, sizeof *misses);
+    double log_value[N_PARAMETERS];
+
+    if (!misses)
+        return error_nomem(err, n * sizeof *misses, "a fit");
+    for (int s = 0; s < N_SCALES; s++)
+        fitting->scale_centre[s] = log(ratio[s]);
+    apply_scales(fitting, fitting->scale_centre, log_value);
+    miss(fitting, log_value, misses);
+    qsort(misses, n, sizeof *misses, compare_doubles);
+    for (int s = 0; s < N_SCALES; s++)
+        fitting->scale_centre[s] -= misses[n / 2];
+    mem_free(misses);
+    return ASSAY_OK;
+}
+
+static enum assay_status solve(struct fitting *fitting, double *log_value,
+                               struct error *err)
+{
+    struct least_squares scales = {.n_parameters = N_SCALES,
+                                   .n_residuals =
+                                       fitting->samples->n + N_SCALES,
+                                   .residuals = scale_residuals,
+                                   .context = fitting};
+    struct least_squares all = {.n_parameters = N_PARAMETERS,
+                                .n_residuals =
+                                    fitting->samples->n + N_PARAMETERS,
+                                .residuals = residuals,
+                                .context = fitting};
+    double found[N_SCALES];
+    enum assay_status st;
+
+    for (size_t i = 0; i < N_PARAMETERS; i++)
+        fitting->centre[i] = log(latency_priors[i].centre);
+    st = guess_scales(fitting, err);
+    if (st)
+        return st;
+    for (int s = 0; s < N_SCALES; s++)
+        found[s] = fitting->scale_centre[s];
+    st = least_squares_solve(&scales, found, NULL, err);
+    if (st)
+        return st;
+    apply_scales(fitting, found, log_value);
+    for (size_t i = 0; i < N_PARAMETERS; i++)
+        fitting->centre[i] = log_value[i];
+    return least_squares_solve(&all, log_value, NULL, err);
+}
+
+enum assay_status latency_fit(struct physical *physical,
+                              const struct samples *samples, double n_effective,
+                              struct error *err)
+{
+    struct fitting fitting = {0};
+    double *weights = sample_weights(samples, n_effective, deviation);
+    enum assay_status st =
+        weights ? prepare(&fitting, samples, err)
+                : error_nomem(err, samples->n * sizeof *weights, "a fit");
+
+    fitting.weights = weights;
+    if (!st)
+        st = solve(&fitting, physical->log_value, err);
+    fitting_release(&fitting);
+    mem_free(weights);
+    return st;
+}

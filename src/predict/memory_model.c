@@ -1,0 +1,257 @@
+/* predict/memory_model.c - the physical model of memory; see physical.h. */
+#include "predict/physical_internal.h"
+
+#include "base/mem.h"
+#include "predict/levenberg.h"
+
+#include <math.h>
+#include <string.h>
+
+enum parameter {
+    CONTEXT,
+    SMALL_BATCH,
+    PARAMETERS,
+    ACTIVATIONS,
+    WINOGRAD_ALL,
+    WINOGRAD_LARGEST,
+    MAPS_LARGEST,
+    IM2COL_LARGEST,
+    FLOOR,
+    CEILING,
+    LIMIT,
+    N_PARAMETERS,
+    N_TERMS = FLOOR /* these add up */
+};
+
+/* What is in MB is about the smallest or the largest value that was measured,
+ * see centre_of(). */
+const struct prior memory_priors[] = {
+    [CONTEXT] = {"context", "MB", 0.65, 0.3},
+    [SMALL_BATCH] = {"small_batch", "MB", 0.15, 0.7},
+    [PARAMETERS] = {"parameters", "times their bytes", 3, 0.4},
+    [ACTIVATIONS] = {"activations", "times their bytes", 1.15, 0.3},
+    [WINOGRAD_ALL] = {"winograd_all", "times their bytes", 0.02, 1.5},
+    [WINOGRAD_LARGEST] = {"winograd_largest", "times its bytes", 0.5, 1},
+    [MAPS_LARGEST] = {"maps_largest", "times their bytes", 0.2, 1},
+    [IM2COL_LARGEST] = {"im2col_largest", "times its bytes", 0.05, 1},
+    [FLOOR] = {"floor", "MB", 1, 0.3},
+    [CEILING] = {"ceiling", "MB", 1, 0.02},
+    [LIMIT] = {"limit", "MB", 1.12, 0.1},
+};
+
+const size_t n_memory_priors = N_PARAMETERS;
+
+static const double small_batch = 64; /* below, the allocator keeps more */
+static const double deviation = 0.05; /* of a good prediction, in logarithms */
+static const double corner = 24;
+/* Without a run that failed nothing says where the ceiling is; far above. */
+static const double far_ceiling = 4, far_deviation = 0.3;
+
+/* ---- the model ----------------------------------------------------------- */
+
+struct terms {
+    double of[N_TERMS];
+};
+
+/* Bytes that F(4x4, 3x3) works in. */
+static double winograd_bytes(const struct conv_row *conv, double batch)
+{
+    double in = (double)conv->in, out = (double)conv->out;
+    double tiles = batch * ceil((double)conv_out(conv, 0) / 4) *
+                   ceil((double)conv_out(conv, 1) / 4);
+
+    if (conv->groups > 1 || conv->kernel[0] != 3 || conv->kernel[1] != 3 ||
+        conv->stride[0] != 1 || conv->stride[1] != 1)
+        return 0;
+    return 4 * 36 * (tiles * (in + out) + in * out);
+}
+
+static double im2col_bytes(const struct conv_row *conv, double batch)
+{
+    double taps = (double)(conv->kernel[0] * conv->kernel[1]);
+
+    if (conv->groups > 1 || taps <= 1)
+        return 0;
+    return 4 * batch * (double)(conv_out(conv, 0) * conv_out(conv, 1)) *
+           (double)conv->in * taps;
+}
+
+static double map_bytes(const struct conv_row *conv, double batch)
+{
+    return 4 * batch *
+           ((double)conv->in * (double)(conv->size[0] * conv->size[1]) +
+            (double)conv->out *
+                (double)(conv_out(conv, 0) * conv_out(conv, 1)));
+}
+
+static struct terms terms_of(const struct description *description,
+                             double batch, enum stage stage)
+{
+    struct terms terms = {0};
+
+    for (size_t i = 0; i < description->n_convs; i++) {
+        const struct conv_row *conv = &description->convs[i];
+        double winograd = winograd_bytes(conv, batch);
+
+        terms.of[WINOGRAD_ALL] += winograd;
+        terms.of[WINOGRAD_LARGEST] = fmax(terms.of[WINOGRAD_LARGEST], winograd);
+        terms.of[MAPS_LARGEST] =
+            fmax(terms.of[MAPS_LARGEST], map_bytes(conv, batch));
+        terms.of[IM2COL_LARGEST] =
+            fmax(terms.of[IM2COL_LARGEST], im2col_bytes(conv, batch));
+    }
+    terms.of[PARAMETERS] = 4 * description->counts.parameters;
+    if (stage == STAGE_TRAINING)
+        terms.of[ACTIVATIONS] = batch * description->counts.saved_bytes;
+    for (size_t i = 0; i < N_TERMS; i++)
+        terms.of[i] /= 0x1p20;
+    terms.of[CONTEXT] = 1;
+    terms.of[SMALL_BATCH] = batch < small_batch;
+    return terms;
+}
+
+static double demand_of(const struct terms *terms, const double *q)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < N_TERMS; i++)
+        sum += q[i] * terms->of[i];
+    return sum;
+}
+
+static double used_of(double demand, const double *q)
+{
+    return soft_min(soft_max(demand, q[FLOOR], corner), q[CEILING], corner);
+}
+
+static void take_exp(const double *log_value, double *q)
+{
+    for (size_t i = 0; i < N_PARAMETERS; i++)
+        q[i] = exp(log_value[i]);
+}
+
+double memory_demand(const struct physical *physical,
+                     const struct description *description, double batch)
+{
+    struct terms terms = terms_of(description, batch, physical->stage);
+    double q[N_PARAMETERS];
+
+    take_exp(physical->log_value, q);
+    return soft_max(demand_of(&terms, q), q[FLOOR], corner);
+}
+
+double memory_predict(const struct physical *physical,
+                      const struct description *description, double batch)
+{
+    struct terms terms = terms_of(description, batch, physical->stage);
+    double q[N_PARAMETERS];
+
+    take_exp(physical->log_value, q);
+    return used_of(demand_of(&terms, q), q);
+}
+
+double memory_limit(const struct physical *physical)
+{
+    double limit = exp(physical->log_value[LIMIT]);
+    double ceiling = exp(physical->log_value[CEILING]);
+
+    /* A ceiling far above all that was seen: nothing failed. */
+    return limit < ceiling ? (double)NAN : limit;
+}
+
+/* ---- fitting ------------------------------------------------------------- */
+
+struct fitting {
+    const struct samples *samples;
+    const double *weights;
+    struct terms *terms; /* one a sample */
+    double centre[N_PARAMETERS], deviation[N_PARAMETERS];
+};
+
+/* Two residuals a sample: what it used, and on which side of the limit it
+ * lies. A run that failed has only the second. */
+static void residuals(const void *context, const double *log_value, double *out)
+{
+    const struct fitting *fitting = context;
+    size_t n = fitting->samples->n;
+    double q[N_PARAMETERS];
+
+    take_exp(log_value, q);
+    for (size_t i = 0; i < n; i++) {
+        const struct sample *sample = &fitting->samples->items[i];
+        double demand = demand_of(&fitting->terms[i], q);
+        double beyond = log(demand) - log_value[LIMIT];
+        double wrong = sample->is_bound ? fmin(beyond, 0) : fmax(beyond, 0);
+        double miss =
+            sample->is_bound ? 0 : log(used_of(demand, q) / sample->value);
+
+        out[i] = fitting->weights[i] * least_squares_huber(miss, deviation);
+        out[n + i] =
+            fitting->weights[i] * least_squares_huber(wrong, deviation);
+    }
+    for (size_t i = 0; i < N_PARAMETERS; i++)
+        out[2 * n + i] =
+            (log_value[i] - fitting->centre[i]) / fitting->deviation[i];
+}
+
+static double centre_of(enum parameter parameter, const struct samples *samples)
+{
+    double centre = memory_priors[parameter].centre;
+
+    switch (parameter) {
+    case CONTEXT:
+    case SMALL_BATCH:
+    case FLOOR:
+        return centre * samples_least(samples);
+    case CEILING:
+    case LIMIT:
+        return centre * samples_most(samples);
+    default:
+        return centre;
+    }
+}
+
+static void set_priors(struct fitting *fitting)
+{
+    const struct samples *samples = fitting->samples;
+
+    for (size_t i = 0; i < N_PARAMETERS; i++) {
+        fitting->centre[i] = log(centre_of((enum parameter)i, samples));
+        fitting->deviation[i] = memory_priors[i].deviation;
+    }
+    if (!samples_have_bounds(samples)) {
+        fitting->centre[CEILING] += log(far_ceiling);
+        fitting->deviation[CEILING] = far_deviation;
+    }
+}
+
+enum assay_status memory_fit(struct physical *physical,
+                             const struct samples *samples, double n_effective,
+                             struct error *err)
+{
+    struct fitting fitting = {.samples = samples};
+    struct least_squares problem = {.n_parameters = N_PARAMETERS,
+                                    .n_residuals =
+                                        2 * samples->n + N_PARAMETERS,
+                                    .residuals = residuals,
+                                    .context = &fitting};
+    double *weights = sample_weights(samples, n_effective, deviation);
+    enum assay_status st = ASSAY_OK;
+
+    fitting.terms = mem_array(samples->n + 1, sizeof *fitting.terms);
+    if (!weights || !fitting.terms) {
+        st = error_nomem(err, samples->n * sizeof *fitting.terms, "a fit");
+    } else {
+        fitting.weights = weights;
+        for (size_t i = 0; i < samples->n; i++)
+            fitting.terms[i] =
+                terms_of(samples->items[i].description, samples->items[i].batch,
+                         samples->stage);
+        set_priors(&fitting);
+        memcpy(physical->log_value, fitting.centre, sizeof fitting.centre);
+        st = least_squares_solve(&problem, physical->log_value, NULL, err);
+    }
+    mem_free(fitting.terms);
+    mem_free(weights);
+    return st;
+}

@@ -1,0 +1,97 @@
+/* predict/physical.c - see physical.h. */
+#include "predict/physical.h"
+
+#include "base/mem.h"
+#include "predict/physical_internal.h"
+
+#include <math.h>
+
+static const struct prior *prior_of(enum target target, size_t i)
+{
+    return target == TARGET_LATENCY ? &latency_priors[i] : &memory_priors[i];
+}
+
+size_t physical_count(enum target target)
+{
+    return target == TARGET_LATENCY ? n_latency_priors : n_memory_priors;
+}
+
+const char *physical_name(enum target target, size_t i)
+{
+    return prior_of(target, i)->name;
+}
+
+const char *physical_unit(enum target target, size_t i)
+{
+    return prior_of(target, i)->unit;
+}
+
+enum assay_status physical_fit(struct physical *physical,
+                               const struct samples *samples,
+                               double n_effective, struct error *err)
+{
+    *physical =
+        (struct physical){.target = samples->target, .stage = samples->stage};
+    return samples->target == TARGET_LATENCY
+               ? latency_fit(physical, samples, n_effective, err)
+               : memory_fit(physical, samples, n_effective, err);
+}
+
+double physical_predict(const struct physical *physical,
+                        const struct description *description, double batch)
+{
+    return physical->target == TARGET_LATENCY
+               ? latency_predict(physical, description, batch)
+               : memory_predict(physical, description, batch);
+}
+
+double physical_demand(const struct physical *physical,
+                       const struct description *description, double batch)
+{
+    return physical->target == TARGET_LATENCY
+               ? latency_predict(physical, description, batch)
+               : memory_demand(physical, description, batch);
+}
+
+double physical_limit(const struct physical *physical)
+{
+    return physical->target == TARGET_LATENCY ? (double)NAN
+                                              : memory_limit(physical);
+}
+
+double soft_max(double a, double b, double sharpness)
+{
+    double most = fmax(a, b);
+
+    return most * pow(pow(a / most, sharpness) + pow(b / most, sharpness),
+                      1 / sharpness);
+}
+
+double soft_min(double a, double b, double sharpness)
+{
+    double least = fmin(a, b);
+
+    return least * pow(pow(least / a, sharpness) + pow(least / b, sharpness),
+                       -1 / sharpness);
+}
+
+double *sample_weights(const struct samples *samples, double n_effective,
+                       double deviation)
+{
+    double *weights = mem_array(samples->n + 1, sizeof *weights);
+    double *counts = mem_array(samples->n_networks + 1, sizeof *counts);
+
+    if (weights && counts) {
+        for (size_t i = 0; i < samples->n; i++)
+            counts[samples->items[i].network] += !samples->items[i].is_bound;
+        for (size_t i = 0; i < samples->n; i++)
+            weights[i] =
+                sqrt(n_effective / fmax(counts[samples->items[i].network], 1)) /
+                deviation;
+    } else {
+        mem_free(weights);
+        weights = NULL;
+    }
+    mem_free(counts);
+    return weights;
+}

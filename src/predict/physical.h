@@ -1,0 +1,45 @@
+/* predict/physical.h - what a device is: a few positive numbers.
+ *
+ * Latency: for each convolution the padded multiply-adds of its passes at a
+ * rate for its kind of kernel, the traffic of maps and elementwise layers at a
+ * bandwidth, costs a layer and a parameter; against that the time that
+ * launching takes, whichever is more. Memory: what is there before the first
+ * layer, parameters, activations, workspaces, between a floor and a ceiling.
+ * docs/fingerprint.md has the formulas.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PREDICT_PHYSICAL_H
+#define PREDICT_PHYSICAL_H
+
+#include "predict/sample.h"
+
+enum { PHYSICAL_MAX_PARAMETERS = 24 };
+
+struct physical {
+    enum target target;
+    enum stage stage;
+    double log_value[PHYSICAL_MAX_PARAMETERS];
+};
+
+size_t physical_count(enum target target);
+const char *physical_name(enum target target, size_t i);
+/* "ms a GMAC", "MB" */
+const char *physical_unit(enum target target, size_t i);
+
+/* Fits by least squares of logarithms, with priors: every network counts as
+ * n_effective rows, however many it has. */
+enum assay_status physical_fit(struct physical *physical,
+                               const struct samples *samples,
+                               double n_effective, struct error *err);
+
+/* Milliseconds a step, or MB. */
+double physical_predict(const struct physical *physical,
+                        const struct description *description, double batch);
+/* Of memory: what it would take if the device had no limits. */
+double physical_demand(const struct physical *physical,
+                       const struct description *description, double batch);
+/* The demand from which on runs failed; NAN where the samples had no failed
+ * ones or it is latency. */
+double physical_limit(const struct physical *physical);
+
+#endif

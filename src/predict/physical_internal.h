@@ -1,0 +1,44 @@
+/* predict/physical_internal.h - what the two physical models share.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PREDICT_PHYSICAL_INTERNAL_H
+#define PREDICT_PHYSICAL_INTERNAL_H
+
+#include "predict/physical.h"
+
+/* What is thought of a parameter before anything is measured: the logarithm is
+ * normal about that of `centre`. */
+struct prior {
+    const char *name, *unit;
+    double centre, deviation;
+};
+
+extern const struct prior latency_priors[];
+extern const struct prior memory_priors[];
+extern const size_t n_latency_priors, n_memory_priors;
+
+enum assay_status latency_fit(struct physical *physical,
+                              const struct samples *samples, double n_effective,
+                              struct error *err);
+enum assay_status memory_fit(struct physical *physical,
+                             const struct samples *samples, double n_effective,
+                             struct error *err);
+double latency_predict(const struct physical *physical,
+                       const struct description *description, double batch);
+double memory_predict(const struct physical *physical,
+                      const struct description *description, double batch);
+double memory_demand(const struct physical *physical,
+                     const struct description *description, double batch);
+double memory_limit(const struct physical *physical);
+
+/* The larger (smaller) of two positive numbers, with the corner rounded. */
+double soft_max(double a, double b, double sharpness);
+double soft_min(double a, double b, double sharpness);
+
+/* One weight a sample, for the residuals of logarithms: those of a network
+ * count as n_effective rows of that deviation. The caller frees it; NULL
+ * without memory. */
+double *sample_weights(const struct samples *samples, double n_effective,
+                       double deviation);
+
+#endif
