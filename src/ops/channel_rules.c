@@ -8,6 +8,7 @@
 #include "ops/matmul.h"
 #include "ops/normalize.h"
 #include "ops/ops.h"
+#include "ops/quantize.h"
 #include "ops/roi_align.h"
 
 enum { CHANNEL_AXIS = 1 };
@@ -88,7 +89,7 @@ static void conv_rule(struct channels *channels, const struct node *node,
     struct grouped conv = {.groups = groups};
     struct labels y;
 
-    if (!channels_is_leaf(channels, weight) || w->rank < 2 || groups < 1 ||
+    if (!channels_is_weight(channels, weight) || w->rank < 2 || groups < 1 ||
         w->dims[0] % groups) {
         channels_fix_inputs(channels, node);
         return;
@@ -130,7 +131,7 @@ static void transposed_rule(struct channels *channels, const struct node *node)
     const struct shape *w = channels_shape(channels, weight);
     struct labels y;
 
-    if (!channels_is_leaf(channels, weight) || w->rank < 2 ||
+    if (!channels_is_weight(channels, weight) || w->rank < 2 ||
         (node->op == &op_conv_transpose_nd && attrs->groups != 1)) {
         channels_fix_inputs(channels, node);
         return;
@@ -165,7 +166,7 @@ static void product(struct channels *channels, const struct node *node,
 
 static void linear_rule(struct channels *channels, const struct node *node)
 {
-    if (!channels_is_leaf(channels, node->inputs[LINEAR_WEIGHT])) {
+    if (!channels_is_weight(channels, node->inputs[LINEAR_WEIGHT])) {
         channels_fix_inputs(channels, node);
         return;
     }
@@ -192,7 +193,7 @@ static void gemm_rule(struct channels *channels, const struct node *node)
 {
     const struct gemm_attrs *attrs = node->attrs;
 
-    if (!channels_is_leaf(channels, node->inputs[1]) || attrs->transposes_a) {
+    if (!channels_is_weight(channels, node->inputs[1]) || attrs->transposes_a) {
         channels_fix_inputs(channels, node);
         return;
     }
@@ -207,7 +208,7 @@ static void matmul_rule(struct channels *channels, const struct node *node)
     const struct shape *x = channels_shape(channels, node->inputs[0]);
     const struct shape *w = channels_shape(channels, node->inputs[1]);
 
-    if (!channels_is_leaf(channels, node->inputs[1]) || w->rank != 2 || !x ||
+    if (!channels_is_weight(channels, node->inputs[1]) || w->rank != 2 || !x ||
         x->rank < 2)
         channels_fix_inputs(channels, node);
     else
@@ -254,6 +255,44 @@ static void layer_norm_rule(struct channels *channels, const struct node *node)
 
 static void pass_rule(struct channels *channels, const struct node *node)
 {
+    channels_pass(channels, node->inputs[0], node->outputs[0]);
+}
+
+/* Weights that are kept as small numbers: atoms of their own, which the layer
+ * behind joins with its channels. */
+static void give_atoms(struct channels *channels, uint32_t weight)
+{
+    const struct shape *shape = channels_shape(channels, weight);
+
+    for (int i = 0; i < shape->rank && i < 2; i++) {
+        if (!channels_of(channels, weight, i).n)
+            channels_set(channels, weight, i,
+                         channels_new(channels, (size_t)shape->dims[i]));
+    }
+}
+
+/* Scales and zero points are one for all, or one for each place along an
+ * axis. */
+static void quantize_rule(struct channels *channels, const struct node *node)
+{
+    const struct quantize_attrs *attrs = node->attrs;
+    const struct shape *x = channels_shape(channels, node->inputs[0]);
+    int axis;
+
+    if (!x) {
+        channels_fix_inputs(channels, node);
+        return;
+    }
+    if (channels_is_leaf(channels, node->inputs[0]))
+        give_atoms(channels, node->inputs[0]);
+    axis = (int)(attrs->axis < 0 ? attrs->axis + x->rank : attrs->axis);
+    for (size_t i = 1; i < node->n_inputs; i++) {
+        const struct shape *scale = channels_shape(channels, node->inputs[i]);
+
+        if (scale && scale->rank == 1 && scale->dims[0] != 1)
+            channels_match(channels, node->inputs[i], 0,
+                           channels_of(channels, node->inputs[0], axis));
+    }
     channels_pass(channels, node->inputs[0], node->outputs[0]);
 }
 
@@ -367,6 +406,9 @@ static const struct {
     {&op_mean, broadcast_rule},
     {&op_sum, broadcast_rule},
     {&op_prelu, broadcast_rule},
+
+    {&op_quantize_linear, quantize_rule},
+    {&op_dequantize_linear, quantize_rule},
 
     {&op_abs, pass_rule},
     {&op_cast, pass_rule},

@@ -141,6 +141,14 @@ bool channels_is_leaf(const struct channels *channels, uint32_t value)
     return kind != VALUE_INPUT && kind != VALUE_COMPUTED;
 }
 
+bool channels_is_weight(const struct channels *channels, uint32_t value)
+{
+    return channels_is_leaf(channels, value) ||
+           (channels_shape(channels, value) &&
+            channels_of(channels, value, 0).n &&
+            channels_of(channels, value, 1).n);
+}
+
 void channels_set(struct channels *channels, uint32_t value, int axis,
                   struct labels labels)
 {
@@ -195,11 +203,17 @@ void channels_match(struct channels *channels, uint32_t value, int axis,
     }
 }
 
+/* Once, however often it is read. */
 static void note_layer(struct channels *channels, uint32_t weight, int axis)
 {
-    struct channel_layer *moved =
-        vec_reserve(channels->layers, &channels->layers_capacity,
-                    channels->n_layers + 1, sizeof *moved);
+    struct channel_layer *moved;
+
+    for (size_t i = 0; i < channels->n_layers; i++) {
+        if (channels->layers[i].weight == weight)
+            return;
+    }
+    moved = vec_reserve(channels->layers, &channels->layers_capacity,
+                        channels->n_layers + 1, sizeof *moved);
 
     if (!moved) {
         channels->is_out_of_memory = true;
@@ -216,10 +230,10 @@ struct labels channels_filters(struct channels *channels, uint32_t weight,
     struct labels own = channels_of(channels, weight, axis);
     const struct shape *shape = channels_shape(channels, weight);
 
-    if (own.n)
-        return own;
-    own = channels_new(channels, (size_t)shape->dims[axis]);
-    channels_set(channels, weight, axis, own);
+    if (!own.n) {
+        own = channels_new(channels, (size_t)shape->dims[axis]);
+        channels_set(channels, weight, axis, own);
+    }
     note_layer(channels, weight, axis);
     return own;
 }

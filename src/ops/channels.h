@@ -69,6 +69,8 @@ const struct tensor *channels_numbers(const struct channels *channels,
                                       uint32_t value);
 /* Parameters, buffers and constants: what can be made smaller itself. */
 bool channels_is_leaf(const struct channels *channels, uint32_t value);
+/* Those, and what is dequantized from them. */
+bool channels_is_weight(const struct channels *channels, uint32_t value);
 
 struct labels channels_new(struct channels *channels, size_t n);
 /* Room for n atoms, all fixed until they are written. */

@@ -70,22 +70,39 @@ static bool is_as_planned(const struct prune_choice *choice,
     return true;
 }
 
-/* Nodes that are told sizes which other nodes compute: those may count
- * channels without our knowing. */
-static void fix_computed_sizes(const struct graph *graph, bool *is_fixed)
+/* Sizes that other nodes compute may count channels without our knowing: how
+ * far they are trusted, try by try. */
+enum trust {
+    TRUST_SIZES,
+    TRUST_NO_USERS,  /* who is told such a size leaves its input whole */
+    TRUST_NO_ASKERS, /* whose shape is asked for stays whole */
+    TRUST_END
+};
+
+static bool is_told_sizes(const struct graph *graph, const struct node *node)
 {
     static const struct op_class *const ops[] = {&op_reshape, &op_resize,
                                                  &op_slice, &op_split, &op_pad};
 
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        for (size_t k = 1; node->op == ops[i] && k < node->n_inputs; k++) {
+            if (node->inputs[k] != GRAPH_NONE &&
+                graph_value(graph, node->inputs[k])->kind == VALUE_COMPUTED)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void fix_nodes(const struct graph *graph, enum trust trust,
+                      bool *is_fixed)
+{
     for (size_t i = 0; i < graph_node_count(graph); i++) {
         const struct node *node = graph_node(graph, i);
 
-        for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-            for (size_t j = 1; node->op == ops[k] && j < node->n_inputs; j++)
-                is_fixed[i] |=
-                    node->inputs[j] != GRAPH_NONE &&
-                    graph_value(graph, node->inputs[j])->kind == VALUE_COMPUTED;
-        }
+        is_fixed[i] = trust != TRUST_SIZES &&
+                      (is_told_sizes(graph, node) ||
+                       (trust == TRUST_NO_ASKERS && node->op->reads_shapes));
     }
 }
 
@@ -133,29 +150,27 @@ static enum assay_status attempt_run(const struct attempt *attempt,
     return st;
 }
 
-/* Once with sizes that other nodes compute trusted, and where that goes wrong
- * once with what they are used for left whole. */
-static enum assay_status attempt_both(struct attempt *attempt,
-                                      struct graph **out,
-                                      struct prune_report *report,
-                                      struct error *err)
+static enum assay_status attempt_all(struct attempt *attempt,
+                                     struct graph **out,
+                                     struct prune_report *report,
+                                     struct error *err)
 {
-    bool is_good = false;
-    enum assay_status st = attempt_run(attempt, out, &is_good, report, err);
+    for (int trust = TRUST_SIZES; trust < TRUST_END; trust++) {
+        bool is_good = false;
+        enum assay_status st;
 
-    if (st || is_good)
-        return st;
-    graph_free(*out);
-    *out = NULL;
-    prune_report_release(report);
-    fix_computed_sizes(attempt->graph, attempt->is_fixed);
-    st = attempt_run(attempt, out, &is_good, report, err);
-    if (!st && !is_good)
-        st = error_set(err, ASSAY_UNSUPPORTED,
-                       "%s counts its channels in a way that pruning cannot "
-                       "follow",
-                       graph_name(attempt->graph));
-    return st;
+        fix_nodes(attempt->graph, (enum trust)trust, attempt->is_fixed);
+        st = attempt_run(attempt, out, &is_good, report, err);
+        if (st || is_good)
+            return st;
+        graph_free(*out);
+        *out = NULL;
+        prune_report_release(report);
+    }
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "%s counts its channels in a way that pruning cannot "
+                     "follow",
+                     graph_name(attempt->graph));
 }
 
 enum assay_status graph_prune(const struct graph *graph,
@@ -176,7 +191,7 @@ enum assay_status graph_prune(const struct graph *graph,
     if (!st && !attempt.is_fixed)
         st = error_nomem(err, graph_node_count(graph), "the nodes of a model");
     if (!st)
-        st = attempt_both(&attempt, out, report, err);
+        st = attempt_all(&attempt, out, report, err);
     if (st) {
         graph_free(*out);
         *out = NULL;

@@ -271,17 +271,24 @@ static void drop(struct chooser *chooser, struct unit *unit)
     chooser->report->kept_filters -= unit->filters;
 }
 
-/* Every group loses the same share. A channel that all of a layer hangs on
- * stays. */
+/* How many channels a group loses: the share. One is left of those that go in
+ * bundles, since a bundle can be a whole layer. */
+static size_t group_share(const struct chooser *chooser,
+                          const struct prune_group *group)
+{
+    size_t share = share_of(chooser, group->channels);
+    bool has_bundles = group->filters > group->channels * group->n_layers;
+
+    return has_bundles && share == group->channels ? share - 1 : share;
+}
+
 static void drop_by_group(struct chooser *chooser)
 {
     for (size_t i = 0; i < chooser->n_units; i++) {
         struct unit *unit = &chooser->units[i];
         const struct prune_group *group = &chooser->report->groups[unit->group];
-        size_t most =
-            group->channels > 1 ? share_of(chooser, group->channels) : 0;
 
-        if (group->channels - group->kept < most)
+        if (group->channels - group->kept < group_share(chooser, group))
             drop(chooser, unit);
     }
 }

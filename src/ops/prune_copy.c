@@ -320,8 +320,8 @@ static enum assay_status fit_inputs(struct copy *copy, const struct node *node,
 static void fit_groups(const struct copy *copy, const struct node *node,
                        struct node *made)
 {
-    const struct value *weight;
-    int64_t *groups;
+    const struct shape *weight;
+    int64_t *groups, in;
 
     if (node->op == &op_conv2d)
         groups = &((struct conv2d_attrs *)made->attrs)->groups;
@@ -329,10 +329,11 @@ static void fit_groups(const struct copy *copy, const struct node *node,
         groups = &((struct conv_nd_attrs *)made->attrs)->groups;
     else
         return;
-    weight = graph_value(copy->from, node->inputs[1]);
-    if (weight->kind != VALUE_COMPUTED && labels_of(copy, node->inputs[0], 1).n)
-        *groups = kept_before(copy, node->inputs[0], 1, INT64_MAX) /
-                  graph_value(copy->to, made->inputs[1])->shape.dims[1];
+    weight = channels_shape(copy->choice->channels, node->inputs[1]);
+    if (!weight || *groups == 1 || !labels_of(copy, node->inputs[0], 1).n)
+        return;
+    in = kept_before(copy, node->inputs[1], 1, weight->dims[1]);
+    *groups = kept_before(copy, node->inputs[0], 1, INT64_MAX) / (in ? in : 1);
 }
 
 static enum assay_status add_node(struct copy *copy, const struct node *node,
