@@ -68,7 +68,8 @@ static void import_batch_norm(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     struct batch_norm_attrs attrs = {
-        .eps = (float)keras_number(call, "epsilon", 1e-3)};
+        .eps = (float)keras_number(call, "epsilon", 1e-3),
+        .momentum = (float)(1 - keras_number(call, "momentum", 0.99))};
     int64_t n = check_last(call, x);
     uint32_t inputs[BATCH_NORM_INPUTS];
 

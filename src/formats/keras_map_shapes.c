@@ -1,6 +1,7 @@
 /* formats/keras_map_shapes.c - layers that move elements, or leave them. */
 #include "formats/keras_call.h"
 #include "ops/concat.h"
+#include "ops/dropout.h"
 #include "ops/ops.h"
 #include "ops/pad.h"
 #include "ops/resize.h"
@@ -12,6 +13,14 @@
 static void import_nothing(struct keras_call *call)
 {
     keras_emit_each(call, &op_dropout, NULL);
+}
+
+static void import_dropout(struct keras_call *call)
+{
+    struct dropout_attrs attrs = {.ratio =
+                                      (float)keras_number(call, "rate", 0)};
+
+    keras_emit_each(call, &op_dropout, &attrs);
 }
 
 static void import_flatten(struct keras_call *call)
@@ -210,7 +219,7 @@ const struct keras_layer keras_shape_layers[] = {
     {"ActivityRegularization", 1, 1, import_nothing},
     {"AlphaDropout", 1, 1, import_nothing},
     {"Cropping2D", 1, 1, import_cropping},
-    {"Dropout", 1, 1, import_nothing},
+    {"Dropout", 1, 1, import_dropout},
     {"Flatten", 1, 1, import_flatten},
     {"GaussianDropout", 1, 1, import_nothing},
     {"GaussianNoise", 1, 1, import_nothing},

@@ -12,9 +12,10 @@
 
 static void import_batch_norm(struct onnx_call *call)
 {
-    struct batch_norm_attrs attrs = {.eps = onnx_float(call, "epsilon", 1e-5F)};
-    struct normalize_attrs training = {
-        .eps = attrs.eps, .momentum = onnx_float(call, "momentum", 0.9F)};
+    float momentum = onnx_float(call, "momentum", 0.9F);
+    struct batch_norm_attrs attrs = {.eps = onnx_float(call, "epsilon", 1e-5F),
+                                     .momentum = 1 - momentum};
+    struct normalize_attrs training = {.eps = attrs.eps, .momentum = momentum};
     bool is_training = call->opset < 7 ? !onnx_int(call, "is_test", 0)
                                        : onnx_int(call, "training_mode", 0);
 

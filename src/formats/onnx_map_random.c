@@ -2,6 +2,8 @@
  * dropped. */
 #include "formats/onnx_ops.h"
 #include "ops/cast.h"
+#include "ops/dropout.h"
+#include "ops/dropout_training.h"
 #include "ops/ops.h"
 #include "ops/random_ops.h"
 
@@ -76,18 +78,32 @@ static bool is_off(struct onnx_call *call, uint32_t value)
                                    !*(const uint8_t *)tensor_data(known));
 }
 
+/* The share that training drops: an attribute, or a known input. */
+static float dropout_ratio(struct onnx_call *call)
+{
+    uint32_t value = onnx_input(call, 1);
+    const struct tensor *known =
+        value == GRAPH_NONE ? NULL : onnx_constant(call, value);
+
+    if (known && known->dtype == DTYPE_F32 && tensor_elements(known) == 1)
+        return tensor_f32(known)[0];
+    return onnx_float(call, "ratio", 0.5F);
+}
+
 /* Lets all pass, unless the model itself may say that it is trained. */
 static void import_dropout(struct onnx_call *call)
 {
     struct shape_of_attrs whole = {.end = INT64_MAX};
-    struct random_attrs attrs = read_attrs(call);
+    struct dropout_attrs attrs = {.ratio = dropout_ratio(call)};
+    struct dropout_training_attrs training = {.seed = read_attrs(call).seed,
+                                              .ratio = attrs.ratio};
     uint32_t x = onnx_input(call, 0), inputs[2];
 
     if (!is_off(call, onnx_input(call, 2))) {
-        onnx_emit(call, &op_dropout_training, &attrs);
+        onnx_emit(call, &op_dropout_training, &training);
         return;
     }
-    onnx_emit_outputs(call, &op_dropout, NULL, &x, 1, 1);
+    onnx_emit_outputs(call, &op_dropout, &attrs, &x, 1, 1);
     if (call->n_outputs < 2)
         return;
     inputs[0] = onnx_step(call, &op_shape_of, &whole, &x, 1);

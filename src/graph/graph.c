@@ -298,6 +298,11 @@ enum assay_status graph_output(struct graph *graph, const char *name,
     return ASSAY_OK;
 }
 
+void graph_clear_outputs(struct graph *graph)
+{
+    graph->n_outputs = 0;
+}
+
 size_t graph_input_count(const struct graph *graph)
 {
     return graph->n_inputs;

@@ -109,6 +109,7 @@ uint32_t graph_find_value(const struct graph *graph, const char *name);
 
 enum assay_status graph_output(struct graph *graph, const char *name,
                                uint32_t value, struct error *err);
+void graph_clear_outputs(struct graph *graph); /* for passes */
 size_t graph_input_count(const struct graph *graph);
 uint32_t graph_input_at(const struct graph *graph, size_t i);
 size_t graph_output_count(const struct graph *graph);
@@ -156,6 +157,15 @@ struct node *graph_node_edit(struct graph *graph, size_t i);
 /* One more input, behind the others. */
 enum assay_status graph_input_append(struct graph *graph, size_t node,
                                      uint32_t value, struct error *err);
+
+/* For passes: one more output, a new value. */
+enum assay_status graph_output_append(struct graph *graph, size_t node,
+                                      uint32_t *value, struct error *err);
+/* For passes: the node does another op from now on; its inputs and outputs
+ * stay. attrs are copied. */
+enum assay_status graph_node_become(struct graph *graph, size_t node,
+                                    const struct op_class *op,
+                                    const void *attrs, struct error *err);
 
 /* Types and shapes of a node's outputs as op->infer() tells them, for inputs
  * of any type. */

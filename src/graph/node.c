@@ -39,9 +39,9 @@ static struct graph **copy_bodies(struct graph *graph,
     return copy;
 }
 
-/* The new values of a node, before it is there. */
-static enum assay_status make_outputs(struct graph *graph, size_t n,
-                                      uint32_t *outputs)
+/* New values of a node, from output `first` on. */
+static enum assay_status make_outputs(struct graph *graph, size_t node,
+                                      size_t first, size_t n, uint32_t *outputs)
 {
     struct value *moved =
         vec_reserve(graph->values, &graph->values_capacity, graph->n_values + n,
@@ -56,8 +56,8 @@ static enum assay_status make_outputs(struct graph *graph, size_t n,
             (struct value){.kind = VALUE_COMPUTED,
                            .dtype = DTYPE_F32,
                            .name = "",
-                           .producer = (uint32_t)graph->n_nodes,
-                           .output = (int)i,
+                           .producer = (uint32_t)node,
+                           .output = (int)(first + i),
                            .scope = GRAPH_NONE};
     }
     return ASSAY_OK;
@@ -88,7 +88,7 @@ enum assay_status graph_node_add(struct graph *graph,
     if (moved)
         graph->nodes = moved;
     if (!moved || !node.attrs || !node.name || !node.inputs || !node.bodies ||
-        make_outputs(graph, node.n_outputs, outputs))
+        make_outputs(graph, graph->n_nodes, 0, node.n_outputs, outputs))
         return error_nomem(err, sizeof node, "the nodes of a model");
     node.outputs = copy_ids(graph, outputs, node.n_outputs);
     if (!node.outputs)
@@ -178,6 +178,37 @@ enum assay_status graph_input_append(struct graph *graph, size_t node,
         return error_nomem(err, sizeof *grown, "the nodes of a model");
     to->inputs = grown;
     to->n_inputs++;
+    return ASSAY_OK;
+}
+
+enum assay_status graph_output_append(struct graph *graph, size_t node,
+                                      uint32_t *value, struct error *err)
+{
+    struct node *to = &graph->nodes[node];
+    uint32_t *grown = NULL;
+
+    if (!make_outputs(graph, node, to->n_outputs, 1, value))
+        grown = append_id(graph, to->outputs, to->n_outputs, *value);
+    if (!grown)
+        return error_nomem(err, sizeof *grown, "the nodes of a model");
+    to->outputs = grown;
+    to->n_outputs++;
+    return ASSAY_OK;
+}
+
+enum assay_status graph_node_become(struct graph *graph, size_t node,
+                                    const struct op_class *op,
+                                    const void *attrs, struct error *err)
+{
+    void *copy =
+        arena_alloc(&graph->memory, op->attrs_bytes ? op->attrs_bytes : 1);
+
+    if (!copy)
+        return error_nomem(err, op->attrs_bytes, "the nodes of a model");
+    if (op->attrs_bytes)
+        memcpy(copy, attrs, op->attrs_bytes);
+    graph->nodes[node].op = op;
+    graph->nodes[node].attrs = copy;
     return ASSAY_OK;
 }
 

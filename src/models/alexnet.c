@@ -49,10 +49,10 @@ static enum assay_status build(const struct member *member,
     x = builder_adaptive_pool(&builder, "avgpool", pooled, x);
     x = builder_flatten(&builder, x);
     builder_enter(&builder, "classifier", "Sequential");
-    x = builder_dropout(&builder, "0", x);
+    x = builder_dropout(&builder, "0", 0.5F, x);
     x = builder_linear(&builder, "1", &wide, x);
     x = builder_relu(&builder, "2", x);
-    x = builder_dropout(&builder, "3", x);
+    x = builder_dropout(&builder, "3", 0.5F, x);
     x = builder_linear(&builder, "4", &middle, x);
     x = builder_relu(&builder, "5", x);
     x = builder_linear(&builder, "6", &last, x);

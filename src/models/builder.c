@@ -8,6 +8,7 @@
 #include "ops/concat.h"
 #include "ops/conv2d.h"
 #include "ops/conv_transpose2d.h"
+#include "ops/dropout.h"
 #include "ops/linear.h"
 #include "ops/max_pool2d.h"
 #include "ops/ops.h"
@@ -272,7 +273,8 @@ uint32_t builder_conv_transpose(struct builder *builder, const char *name,
 uint32_t builder_norm(struct builder *builder, const char *name,
                       int64_t channels, uint32_t x)
 {
-    struct batch_norm_attrs attrs = {.eps = builder->norm_eps};
+    struct batch_norm_attrs attrs = {.eps = builder->norm_eps,
+                                     .momentum = builder->norm_momentum};
     struct shape shape = shape_of(1, channels);
     bool is_frozen = builder->norm == NORM_FROZEN;
     enum value_kind trained = is_frozen ? VALUE_BUFFER : VALUE_PARAMETER;
@@ -344,9 +346,12 @@ uint32_t builder_adaptive_pool(struct builder *builder, const char *name,
                   &attrs, x);
 }
 
-uint32_t builder_dropout(struct builder *builder, const char *name, uint32_t x)
+uint32_t builder_dropout(struct builder *builder, const char *name, float ratio,
+                         uint32_t x)
 {
-    return simple(builder, name, "Dropout", &op_dropout, NULL, x);
+    struct dropout_attrs attrs = {.ratio = ratio};
+
+    return simple(builder, name, "Dropout", &op_dropout, &attrs, x);
 }
 
 uint32_t builder_flatten(struct builder *builder, uint32_t x)

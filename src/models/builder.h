@@ -17,8 +17,9 @@ struct builder {
     struct error *err;
     enum model_norm norm;
     float norm_eps;
-    bool is_unused; /* layers give their parameters only: no op is added */
-    char index[16]; /* see builder_index() */
+    float norm_momentum; /* 0: as PyTorch has it */
+    bool is_unused;      /* layers give their parameters only: no op is added */
+    char index[16];      /* see builder_index() */
 };
 
 enum assay_status builder_start(struct builder *builder, const char *name,
@@ -84,7 +85,9 @@ uint32_t builder_max_pool(struct builder *builder, const char *name,
 /* Means of size x size windows. */
 uint32_t builder_adaptive_pool(struct builder *builder, const char *name,
                                int64_t size, uint32_t x);
-uint32_t builder_dropout(struct builder *builder, const char *name, uint32_t x);
+/* Training drops a share of the values. */
+uint32_t builder_dropout(struct builder *builder, const char *name, float ratio,
+                         uint32_t x);
 uint32_t builder_linear(struct builder *builder, const char *name,
                         const struct linear_layer *layer, uint32_t x);
 

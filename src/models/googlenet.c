@@ -142,7 +142,7 @@ static enum assay_status build(const struct member *member,
     }
     x = builder_adaptive_pool(&builder, "avgpool", 1, x);
     x = builder_flatten(&builder, x);
-    x = builder_dropout(&builder, "dropout", x);
+    x = builder_dropout(&builder, "dropout", 0.2F, x);
     x = builder_linear(&builder, "fc", &last, x);
     return classifier_finish(&builder, x, out);
 }

@@ -95,10 +95,11 @@ static enum assay_status build(const struct member *member,
     struct builder builder;
     uint32_t x = classifier_start(&builder, member, "MNASNet", options, err);
 
+    builder.norm_momentum = 1 - 0.9997F;
     x = build_layers(&builder, x);
     x = builder_mean(&builder, x);
     builder_enter(&builder, "classifier", "Sequential");
-    x = builder_dropout(&builder, "0", x);
+    x = builder_dropout(&builder, "0", 0.2F, x);
     x = builder_linear(&builder, "1", &last, x);
     builder_leave(&builder);
     return classifier_finish(&builder, x, out);

@@ -99,7 +99,7 @@ static enum assay_status build(const struct member *member,
     x = build_features(&builder, options->variant != MODEL_IMAGENET, x);
     x = builder_mean(&builder, x);
     builder_enter(&builder, "classifier", "Sequential");
-    x = builder_dropout(&builder, "0", x);
+    x = builder_dropout(&builder, "0", 0.2F, x);
     x = builder_linear(&builder, "1", &last, x);
     builder_leave(&builder);
     return classifier_finish(&builder, x, out);

@@ -92,7 +92,7 @@ static enum assay_status build(const struct member *member,
     x = build_features(&builder,
                        member->depth == 10 ? &version_1_0 : &version_1_1, x);
     builder_enter(&builder, "classifier", "Sequential");
-    x = builder_dropout(&builder, "0", x);
+    x = builder_dropout(&builder, "0", 0.5F, x);
     x = conv(&builder, "1", "2", last, x);
     x = builder_adaptive_pool(&builder, "3", 1, x);
     builder_leave(&builder);

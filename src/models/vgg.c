@@ -74,10 +74,10 @@ static uint32_t build_classifier(struct builder *builder, int64_t n_classes,
     builder_enter(builder, "classifier", "Sequential");
     x = builder_linear(builder, "0", &wide, x);
     x = builder_relu(builder, "1", x);
-    x = builder_dropout(builder, "2", x);
+    x = builder_dropout(builder, "2", 0.5F, x);
     x = builder_linear(builder, "3", &middle, x);
     x = builder_relu(builder, "4", x);
-    x = builder_dropout(builder, "5", x);
+    x = builder_dropout(builder, "5", 0.5F, x);
     x = builder_linear(builder, "6", &last, x);
     builder_leave(builder);
     return x;

@@ -20,6 +20,8 @@ enum batch_norm_input {
 
 struct batch_norm_attrs {
     float eps;
+    float momentum; /* the share of a batch in the running statistics, in
+                       training; 0: a tenth, as in PyTorch */
 };
 
 const struct batch_norm_attrs *batch_norm_attrs(const struct node *node);

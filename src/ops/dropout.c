@@ -1,7 +1,16 @@
-/* ops/dropout.c - what drops values while a model is trained and lets them all
- * pass when it is used, which is the only thing done here. */
+/* ops/dropout.c - see dropout.h. */
+#include "ops/dropout.h"
+
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
+
+#include <assert.h>
+
+const struct dropout_attrs *dropout_attrs(const struct node *node)
+{
+    assert(node->op == &op_dropout);
+    return node->attrs;
+}
 
 static enum assay_status infer(const struct node *node,
                                const struct tensor *const *inputs,
@@ -24,6 +33,7 @@ static enum assay_status forward(const struct op_context *context,
 
 const struct op_class op_dropout = {
     .name = "Dropout",
+    .attrs_bytes = sizeof(struct dropout_attrs),
     .min_inputs = 1,
     .max_inputs = 1,
     .min_outputs = 1,

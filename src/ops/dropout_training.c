@@ -50,11 +50,13 @@ static enum assay_status get_ratio(const struct node *node,
                                    const struct tensor *const *inputs,
                                    double *ratio, struct error *err)
 {
-    *ratio = scalar(input(node, inputs, DROPOUT_RATIO), 0.5);
+    const struct dropout_training_attrs *attrs = node->attrs;
+
+    *ratio = scalar(input(node, inputs, DROPOUT_RATIO), (double)attrs->ratio);
     if (!(*ratio >= 0 && *ratio < 1))
         return error_set(err, ASSAY_BAD_INPUT, "%g of all are to be dropped",
                          *ratio);
-    if (scalar(input(node, inputs, DROPOUT_TRAINING), 0) == 0)
+    if (scalar(input(node, inputs, DROPOUT_TRAINING), attrs->is_on) == 0)
         *ratio = 0;
     return ASSAY_OK;
 }
@@ -72,7 +74,7 @@ static void draw(const struct op_context *context, const struct node *node,
                  const struct tensor *seed, double ratio, size_t n,
                  uint8_t *kept)
 {
-    const struct random_attrs *attrs = node->attrs;
+    const struct dropout_training_attrs *attrs = node->attrs;
     int parts = gradient_parts(context, n);
     uint64_t limit = (uint64_t)(ratio * 0x1p53), key;
 
@@ -175,7 +177,7 @@ static enum assay_status backward(const struct op_context *context,
 
 const struct op_class op_dropout_training = {
     .name = "DropoutTraining",
-    .attrs_bytes = sizeof(struct random_attrs),
+    .attrs_bytes = sizeof(struct dropout_training_attrs),
     .min_inputs = 1,
     .max_inputs = DROPOUT_INPUTS,
     .min_outputs = 1,

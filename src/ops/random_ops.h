@@ -1,5 +1,5 @@
 /* ops/random_ops.h - numbers that are drawn: RandomUniform, RandomNormal,
- * Bernoulli, Multinomial, and DropoutTraining (see dropout_training.h).
+ * Bernoulli, Multinomial.
  *
  * Inputs: RandomUniform and RandomNormal: the shape, or with takes_shape a
  * tensor that has it. Bernoulli: how likely each is 1. Multinomial: the

@@ -160,7 +160,7 @@ static enum assay_status add_dropout(struct case_builder *b,
                                      struct tensor *second, uint32_t *y)
 {
     static const int64_t seed = 77, on = 1;
-    struct random_attrs attrs = {.seed = 5};
+    struct dropout_training_attrs attrs = {.seed = 5};
     struct shape one = shape_of(1, (int64_t)1);
     uint32_t inputs[DROPOUT_INPUTS] = {x};
     enum assay_status st =
