@@ -59,7 +59,9 @@ struct backend_class {
     struct op_reads (*backward_reads)(const struct backend *backend,
                                       const struct node *node, uint64_t wanted);
     /* Inputs, outputs and dy may be in a layout of this backend. Makes dx: of
-     * parameters dense, of others in whatever layout is best. */
+     * parameters dense, of others in whatever layout is best; one that is zero
+     * may be left without data. A dy whose memory has no other reference may
+     * be overwritten, or become a dx. */
     enum assay_status (*backward)(struct backend *backend,
                                   const struct op_context *context,
                                   const struct node *node, size_t at,

@@ -18,6 +18,7 @@ static const struct {
     struct op_reads (*reads)(const struct node *node, uint64_t wanted);
 } kernels[] = {
     {&op_conv2d, backward_conv2d, reads_conv2d},
+    {&op_conv_transpose2d, backward_conv_transpose2d, reads_conv_transpose2d},
     {&op_linear, backward_linear, reads_linear},
     {&op_max_pool2d, backward_max_pool2d, NULL},
     {&op_avg_pool2d, backward_avg_pool2d, NULL},
@@ -25,6 +26,9 @@ static const struct {
     {&op_relu, backward_relu, reads_output},
     {&op_clip, backward_clip, reads_output},
     {&op_add, backward_add, NULL},
+    {&op_mul, backward_mul, reads_mul},
+    {&op_concat, backward_concat, NULL},
+    {&op_resize_nearest, backward_resize_nearest, NULL},
     {&op_dropout, backward_dropout, NULL},
     {&op_batch_norm, backward_batch_norm, reads_batch_norm},
     {&op_batch_norm_training, backward_batch_norm_training,

@@ -160,6 +160,9 @@ enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
                                  const dnnl_memory_desc_t *desc,
                                  struct tensor *out, struct error *err);
 
+/* Elements with those that fill up the last block. */
+size_t layout_elements(const struct tensor *tensor);
+
 /* Maps whose channels lie in blocks: element (n, c, p) of n images, c channels
  * and p pixels is at ((n * n_blocks + c / block) * plane + p) * block +
  * c % block. Dense maps have blocks of 1, channels-last ones a single block. */
@@ -208,6 +211,10 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
                               const char *implementation, struct kernel **out,
                               struct error *err);
 void kernel_free(struct kernel *kernel); /* accepts NULL */
+/* The library's first, handed to the node. */
+enum assay_status kernel_make_kept(struct onednn *dn, const struct job *job,
+                                   const_dnnl_op_desc_t description,
+                                   struct kernel **out, struct error *err);
 /* Hands it to the node; the one that waited longest goes where there are too
  * many. */
 void kernel_keep(struct onednn *dn, const struct job *job,
@@ -279,6 +286,13 @@ void conv2d_set_weight(struct job *job, const struct tensor *const *inputs);
 enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err);
 
+/* ---- transposed.c -------------------------------------------------------- */
+
+/* The graph holds weights as [c,o,kh,kw], oneDNN counts [o,c,kh,kw]. */
+enum assay_status transposed_weight(const struct shape *w,
+                                    struct shape *logical,
+                                    dnnl_memory_desc_t *out, struct error *err);
+
 /* ---- a function an op ---------------------------------------------------- */
 
 typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
@@ -295,18 +309,23 @@ typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,
                                           struct error *err);
 
-onednn_backward backward_conv2d, backward_linear, backward_max_pool2d,
-    backward_avg_pool2d, backward_adaptive_avg_pool2d, backward_relu,
-    backward_clip, backward_add, backward_dropout, backward_batch_norm,
+onednn_backward backward_conv2d, backward_conv_transpose2d, backward_linear,
+    backward_max_pool2d, backward_avg_pool2d, backward_adaptive_avg_pool2d,
+    backward_relu, backward_clip, backward_add, backward_mul, backward_concat,
+    backward_resize_nearest, backward_dropout, backward_batch_norm,
     backward_batch_norm_training;
 
 struct op_reads reads_conv2d(const struct node *node, uint64_t wanted);
+struct op_reads reads_conv_transpose2d(const struct node *node,
+                                       uint64_t wanted);
 struct op_reads reads_linear(const struct node *node, uint64_t wanted);
+struct op_reads reads_mul(const struct node *node, uint64_t wanted);
 struct op_reads reads_batch_norm(const struct node *node, uint64_t wanted);
 struct op_reads reads_batch_norm_training(const struct node *node,
                                           uint64_t wanted);
 
-/* ---- backward_ops.c: the backward pass behind the interface ------------------ */
+/* ---- backward_ops.c: the backward pass behind the interface
+ * ------------------ */
 
 bool onednn_can_backward(const struct backend *backend,
                          const struct node *node);

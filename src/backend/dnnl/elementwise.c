@@ -31,20 +31,12 @@ enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
     return layout_tensor(dn, job->context->pool, &desc, &x->shape, y, err);
 }
 
-/* Elements with the padding. */
-static size_t held_elements(const struct tensor *tensor)
-{
-    dnnl_memory_desc_t desc = desc_of(tensor);
-
-    return dnnl_memory_desc_get_size(&desc) / sizeof(float);
-}
-
 static enum assay_status clip(struct onednn *dn, const struct job *job,
                               float low, float high, struct tensor *y,
                               struct error *err)
 {
     enum assay_status st = reuse_or_make(dn, job, job->x, 0, y, err);
-    size_t n = held_elements(job->x);
+    size_t n = layout_elements(job->x);
     const float *from = tensor_f32(job->x);
     float *to;
 
@@ -115,7 +107,7 @@ enum assay_status forward_activation(struct onednn *dn, struct job *job,
     (void)inputs;
     if (!st)
         unary_run_f32(job->context, job->node, tensor_f32(job->x),
-                      tensor_f32(y), held_elements(job->x));
+                      tensor_f32(y), layout_elements(job->x));
     return st;
 }
 
@@ -145,8 +137,8 @@ static enum assay_status combine_inputs(struct onednn *dn,
         return st;
     st = reuse_or_make(dn, job, a, first, y, err);
     if (!st)
-        combine(tensor_f32(a), tensor_f32(&b), tensor_f32(y), held_elements(a),
-                is_product);
+        combine(tensor_f32(a), tensor_f32(&b), tensor_f32(y),
+                layout_elements(a), is_product);
     tensor_release(&b);
     return st;
 }

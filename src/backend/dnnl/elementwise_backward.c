@@ -14,13 +14,6 @@
 /* What one thread does at a time: it stays in the cache. */
 enum { chunk = 1 << 13 };
 
-static size_t held_elements(const struct tensor *tensor)
-{
-    return tensor->layout ? dnnl_memory_desc_get_size(&tensor->layout->desc) /
-                                sizeof(float)
-                          : tensor_elements(tensor);
-}
-
 enum assay_status gradient_like(struct onednn *dn, const struct job *job,
                                 const struct tensor *given,
                                 const dnnl_memory_desc_t *desc,
@@ -59,7 +52,7 @@ static enum assay_status between(struct onednn *dn, const struct job *job,
 {
     const struct tensor *y = &pass->outputs[0];
     dnnl_memory_desc_t desc = desc_of(y);
-    int64_t n = (int64_t)held_elements(y);
+    int64_t n = (int64_t)layout_elements(y);
     struct tensor dy;
     enum assay_status st =
         gradient_like(dn, job, pass->dy[0], &desc, &dy, dx, err);
@@ -134,7 +127,7 @@ OP_CLONES static void add_up(const float *a, const float *b, float *sum,
 static void add_gradients(const struct tensor *a, const struct tensor *b,
                           const struct tensor *sum)
 {
-    int64_t n = (int64_t)held_elements(a);
+    int64_t n = (int64_t)layout_elements(a);
 
 #pragma omp parallel for if (n > chunk)
     for (int64_t i = 0; i < n; i += chunk)

@@ -209,6 +209,17 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
     return ASSAY_OK;
 }
 
+enum assay_status kernel_make_kept(struct onednn *dn, const struct job *job,
+                                   const_dnnl_op_desc_t description,
+                                   struct kernel **out, struct error *err)
+{
+    enum assay_status st = kernel_make(dn, job, description, NULL, out, err);
+
+    if (!st)
+        kernel_keep(dn, job, *out);
+    return st;
+}
+
 /* As much for every kernel as the greediest has asked for, so that the pool
  * hands the same piece to all. It is back there when the kernel has run: what
  * comes between two of them may have it. */

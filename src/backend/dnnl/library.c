@@ -264,6 +264,13 @@ enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
     return st;
 }
 
+size_t layout_elements(const struct tensor *tensor)
+{
+    return tensor->layout ? dnnl_memory_desc_get_size(&tensor->layout->desc) /
+                                sizeof(float)
+                          : tensor_elements(tensor);
+}
+
 bool layout_blocks(const struct tensor *tensor, struct channel_blocks *blocks)
 {
     const int64_t *dims = tensor->shape.dims;

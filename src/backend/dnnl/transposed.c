@@ -10,16 +10,18 @@
 
 #include <string.h>
 
-/* The graph holds [c,o,kh,kw], oneDNN counts [o,c,kh,kw]. */
-static dnnl_status_t swapped(const struct shape *w, struct shape *logical,
-                             dnnl_memory_desc_t *out)
+enum assay_status transposed_weight(const struct shape *w,
+                                    struct shape *logical,
+                                    dnnl_memory_desc_t *out, struct error *err)
 {
     int64_t area = w->dims[2] * w->dims[3];
     dnnl_dims_t strides = {area, w->dims[1] * area, w->dims[3], 1};
 
     *logical = shape_of(4, w->dims[1], w->dims[0], w->dims[2], w->dims[3]);
-    return dnnl_memory_desc_init_by_strides(
-        out, 4, dims_of(logical->dims, 4).of, dnnl_f32, strides);
+    return onednn_status(
+        dnnl_memory_desc_init_by_strides(out, 4, dims_of(logical->dims, 4).of,
+                                         dnnl_f32, strides),
+        "describe weights", err);
 }
 
 static enum assay_status make_transposed(struct onednn *dn,
@@ -54,8 +56,7 @@ static enum assay_status run_transposed(struct onednn *dn, struct job *job,
     enum assay_status st;
     struct shape w;
 
-    st = onednn_status(swapped(&job->weight->shape, &w, &job->weight_desc),
-                       "describe weights", err);
+    st = transposed_weight(&job->weight->shape, &w, &job->weight_desc, err);
     if (st)
         return st;
     kernel = kernel_find(dn, job);
