@@ -16,8 +16,11 @@ struct backend_options {
     int n_threads;
     bool is_training;         /* parameters change, a backward pass follows */
     bool is_plain;            /* as a framework's eager mode: no tuning */
-    double tuning_seconds;    /* for choosing kernels by measuring; 0: 2 s */
+    double tuning_seconds;    /* for choosing kernels by measuring; 0: 2 s,
+                                 in training 10 s */
     const char *choices_path; /* where choices are remembered; NULL: nowhere */
+    const char *choices_text; /* to go by before those, from choices();
+                                 borrowed while make() runs; NULL: none */
     const char *algorithm;    /* of convolutions, where it can be: "direct",
                                  "winograd"; NULL: the fastest */
     bool trusts_any_time;     /* choose by times too that were taken while
@@ -86,6 +89,11 @@ struct backend_class {
     /* Optional: a forward pass is over. What was learnt from it and is worth
      * keeping is written; a failure costs time later, nothing else. */
     void (*pass_over)(struct backend *backend);
+
+    /* Optional (nothing is chosen): all kernels chosen up to now, as a text. A
+     * backend of the same machine and number of threads that is made with it
+     * chooses the same: in training, results are the same bit for bit. */
+    void (*choices)(const struct backend *backend, struct sink *sink);
 
     /* Optional (nothing is said): for a node that ran, which kernel was
      * chosen, what the others took, which reorders were needed. */

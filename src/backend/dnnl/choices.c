@@ -7,7 +7,10 @@
  *
  * with the chosen kernel first; MACHINE is processor, threads and oneDNN's
  * version, so that one file serves several. A file that is anything else is
- * not looked at and is replaced. */
+ * not looked at and is replaced.
+ *
+ * A training takes the same choices from one session to the next, also those
+ * that were not measured: the text of these has a "-" for the time. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "base/file.h"
@@ -72,7 +75,8 @@ static enum assay_status put(struct choices *choices, const char *key,
     return ASSAY_OK;
 }
 
-/* "direct jit:avx512_core 1.25"; false where it is something else. */
+/* "direct jit:avx512_core 1.25", or "-" for the time; false where it is
+ * something else. */
 static bool parse_candidate(const char *text, size_t length,
                             struct candidate *out)
 {
@@ -85,6 +89,10 @@ static bool parse_candidate(const char *text, size_t length,
         return false;
     memcpy(out->name, text, name - 1);
     out->name[name - 1] = '\0';
+    if (length - name == 1 && text[name] == '-') {
+        out->ms = -1;
+        return true;
+    }
     out->ms = strtod(text + name, &end);
     return end == text + length && out->ms >= 0;
 }
@@ -144,26 +152,36 @@ static enum assay_status parse(struct choices *choices, const char *text)
     return st;
 }
 
-enum assay_status choices_open(const char *path, int n_threads,
-                               struct choices **out, struct error *err)
+static enum assay_status read_file(struct choices *choices, const char *path)
+{
+    enum assay_status st = ASSAY_OK;
+    struct str text = {0};
+
+    choices->path = arena_strdup(&choices->memory, path);
+    if (!choices->path)
+        return ASSAY_NOMEM;
+    if (!file_read(path, max_file_bytes, &text, NULL) &&
+        strlen(str_text(&text)) == text.n)
+        st = parse(choices, str_text(&text));
+    str_release(&text);
+    return st;
+}
+
+enum assay_status choices_open(const char *path, const char *text,
+                               int n_threads, struct choices **out,
+                               struct error *err)
 {
     struct choices *choices = mem_zalloc(sizeof *choices);
     enum assay_status st = ASSAY_OK;
-    struct str text = {0};
 
     *out = NULL;
     if (!choices)
         return error_nomem(err, sizeof *choices, "the choice of kernels");
     write_machine(choices, n_threads);
-    if (path) {
-        choices->path = arena_strdup(&choices->memory, path);
-        if (!choices->path)
-            st = ASSAY_NOMEM;
-        else if (!file_read(path, max_file_bytes, &text, NULL) &&
-                 strlen(str_text(&text)) == text.n)
-            st = parse(choices, str_text(&text));
-        str_release(&text);
-    }
+    if (path)
+        st = read_file(choices, path);
+    if (!st && text)
+        st = parse(choices, text);
     if (st) {
         choices_close(choices);
         return error_nomem(err, sizeof *choices, "the choice of kernels");
@@ -172,18 +190,31 @@ enum assay_status choices_open(const char *path, int n_threads,
     return ASSAY_OK;
 }
 
-static void write_choices(const struct choices *choices, struct sink *sink)
+static void write_choice(const struct choice *choice, struct sink *sink)
+{
+    const struct candidates *list = &choice->candidates;
+
+    sink_puts(sink, choice->key);
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->items[i].ms < 0)
+            sink_printf(sink, "\t%s -", list->items[i].name);
+        else
+            sink_printf(sink, "\t%s %.4f", list->items[i].name,
+                        list->items[i].ms);
+    }
+    sink_puts(sink, "\n");
+}
+
+void choices_write(const struct choices *choices, struct sink *sink)
 {
     sink_printf(sink, "%s\n", head);
-    for (size_t i = 0; i < choices->n; i++) {
-        const struct candidates *list = &choices->items[i].candidates;
+    for (size_t i = 0; i < choices->n; i++)
+        write_choice(&choices->items[i], sink);
+}
 
-        sink_puts(sink, choices->items[i].key);
-        for (size_t k = 0; k < list->n; k++)
-            sink_printf(sink, "\t%s %.4f", list->items[k].name,
-                        list->items[k].ms);
-        sink_puts(sink, "\n");
-    }
+static bool is_measured(const struct choice *choice)
+{
+    return choice->candidates.items[0].ms >= 0;
 }
 
 /* Where it cannot be written, the next run measures again. */
@@ -196,7 +227,11 @@ void choices_save(struct choices *choices)
     choices->is_changed = false;
     if (output_open(choices->path, &output, NULL))
         return;
-    write_choices(choices, output_sink(output));
+    sink_printf(output_sink(output), "%s\n", head);
+    for (size_t i = 0; i < choices->n; i++) {
+        if (is_measured(&choices->items[i]))
+            write_choice(&choices->items[i], output_sink(output));
+    }
     (void)output_commit(output, NULL);
 }
 
@@ -231,7 +266,7 @@ enum assay_status choices_put(struct choices *choices, const char *shape,
     char key[512];
 
     snprintf(key, sizeof key, "%s\t%s", choices->machine, shape);
-    choices->is_changed = true;
+    choices->is_changed |= candidates->items[0].ms >= 0;
     if (put(choices, key, strlen(key), candidates))
         return error_nomem(err, sizeof *candidates, "the choice of kernels");
     return ASSAY_OK;

@@ -88,7 +88,7 @@ static enum assay_status make(const struct graph *graph,
                               const struct backend_options *options,
                               struct backend **out, struct error *err)
 {
-    static const double default_seconds = 2;
+    static const double default_seconds = 2, training_seconds = 10;
     struct onednn *dn = mem_zalloc(sizeof *dn);
     double seconds;
     enum assay_status st;
@@ -96,8 +96,9 @@ static enum assay_status make(const struct graph *graph,
     *out = NULL;
     if (!dn)
         return error_nomem(err, sizeof *dn, "a backend");
-    seconds =
-        options->tuning_seconds > 0 ? options->tuning_seconds : default_seconds;
+    seconds = options->is_training ? training_seconds : default_seconds;
+    if (options->tuning_seconds > 0)
+        seconds = options->tuning_seconds;
     dn->base.class = &backend_dnnl;
     dn->graph = graph;
     dn->options = *options;
@@ -119,8 +120,8 @@ static enum assay_status make(const struct graph *graph,
                                               dnnl_stream_default_flags),
                            "make a stream", err);
     if (!st)
-        st = choices_open(options->choices_path, omp_get_max_threads(),
-                          &dn->choices, err);
+        st = choices_open(options->choices_path, options->choices_text,
+                          omp_get_max_threads(), &dn->choices, err);
     if (st) {
         release(&dn->base);
         return st;
@@ -211,6 +212,11 @@ static enum assay_status to_dense(struct backend *backend,
 static void pass_over(struct backend *backend)
 {
     choices_save(self(backend)->choices);
+}
+
+static void choices(const struct backend *backend, struct sink *sink)
+{
+    choices_write(((const struct onednn *)backend)->choices, sink);
 }
 
 static void explain_kernel(enum direction direction,
@@ -314,6 +320,7 @@ const struct backend_class backend_dnnl = {
     .parameters_changed = parameters_changed,
     .to_dense = to_dense,
     .pass_over = pass_over,
+    .choices = choices,
     .explain = explain,
     .executed = executed,
     .memory = memory,

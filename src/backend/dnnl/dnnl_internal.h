@@ -399,15 +399,20 @@ enum assay_status tuning_choose(struct onednn *dn, const struct job *job,
 
 /* ---- choices.c: what was measured, remembered in a text file ------------- */
 
-/* Reads the file where there is a good one; path may be NULL. */
-enum assay_status choices_open(const char *path, int n_threads,
-                               struct choices **out, struct error *err);
+/* Reads the file where there is a good one, then the text; both may be NULL. */
+enum assay_status choices_open(const char *path, const char *text,
+                               int n_threads, struct choices **out,
+                               struct error *err);
 /* Writes the file where something is new. */
 void choices_save(struct choices *choices);
 /* Saves, then frees. Accepts NULL. */
 void choices_close(struct choices *choices);
+/* All, also those that were not measured. */
+void choices_write(const struct choices *choices, struct sink *sink);
 bool choices_find(const struct choices *choices, const char *shape,
                   struct candidates *out);
+/* The first candidate is the choice; its time is negative where it was made
+ * without measuring: the file gets those that were. */
 enum assay_status choices_put(struct choices *choices, const char *shape,
                               const struct candidates *candidates,
                               struct error *err);

@@ -384,6 +384,15 @@ static enum assay_status compare(struct onednn *dn, const struct job *job,
     return ASSAY_OK;
 }
 
+/* What was measured; in training what was not, too, so that it goes on as it
+ * began. */
+static bool is_remembered(const struct onednn *dn,
+                          const struct candidates *list)
+{
+    return !dn->options.is_plain && !dn->options.algorithm && list->n > 1 &&
+           (dn->options.is_training || list->items[0].ms >= 0);
+}
+
 static enum assay_status
 measure_or_guess(struct onednn *dn, const struct job *job,
                  describe_convolution *describe, const char *key,
@@ -396,15 +405,16 @@ measure_or_guess(struct onednn *dn, const struct job *job,
     if (st)
         return st;
     guess(job, list);
-    if (dn->options.is_plain || list->n == 1 || dn->tuning_left_ns <= 0) {
-        *how = dn->options.is_plain ? "plain"
-               : list->n == 1       ? "the only one"
-                                    : "by rule of thumb";
-        return make_candidate(dn, job, describe, list->items[0].name, out, err);
-    }
-    st = compare(dn, job, describe, list, &is_complete, out, err);
-    *how = is_complete ? "measured" : "by rule of thumb";
-    if (!st && is_complete && !dn->options.algorithm)
+    *how = dn->options.is_plain ? "plain"
+           : list->n == 1       ? "the only one"
+                                : "by rule of thumb";
+    if (dn->options.is_plain || list->n == 1 || dn->tuning_left_ns <= 0)
+        st = make_candidate(dn, job, describe, list->items[0].name, out, err);
+    else
+        st = compare(dn, job, describe, list, &is_complete, out, err);
+    if (is_complete)
+        *how = "measured";
+    if (!st && is_remembered(dn, list))
         st = choices_put(dn->choices, key, list, err);
     if (st) {
         kernel_free(*out);
