@@ -85,6 +85,15 @@ static enum assay_status make_affine(const struct job *job,
     return ASSAY_OK;
 }
 
+/* What the batch's own variance is multiplied by for the running one. */
+static float running_factor(const struct job *job)
+{
+    const struct normalize_attrs *attrs = job->node->attrs;
+    double n = (double)tensor_elements(job->x) / (double)job->x->shape.dims[1];
+
+    return attrs->is_unbiased && n > 1 ? (float)(n / (n - 1)) : 1;
+}
+
 /* The new running statistics, as many as are asked for. */
 static enum assay_status update_running(const struct job *job,
                                         const struct tensor *const *inputs,
@@ -101,13 +110,15 @@ static enum assay_status update_running(const struct job *job,
         const float *old =
             tensor_f32(inputs[i == 1 ? BATCH_NORM_MEAN : BATCH_NORM_VARIANCE]);
         struct shape shape = outputs[i].shape;
+        float share = 1 - attrs->momentum;
 
+        if (i == 2)
+            share *= running_factor(job);
         st =
             tensor_new(job->context->pool, DTYPE_F32, &shape, &outputs[i], err);
         for (int64_t c = 0; !st && c < shape.dims[0]; c++)
-            tensor_f32(&outputs[i])[c] =
-                old[c] * attrs->momentum +
-                now[(int64_t)(i - 1) * n + c] * (1 - attrs->momentum);
+            tensor_f32(&outputs[i])[c] = old[c] * attrs->momentum +
+                                         now[(int64_t)(i - 1) * n + c] * share;
     }
     return st;
 }
