@@ -11,6 +11,11 @@ static enum assay_status add(struct run *run, enum ledger_kind kind,
     return bytes ? run_ledger_add(run, &row, err) : ASSAY_OK;
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- in the pool ------------------------------------------------------- */
 
 static enum assay_status add_owned(struct run *run, struct pool *pool,
@@ -37,18 +42,30 @@ static enum assay_status add_owned(struct run *run, struct pool *pool,
     return st;
 }
 
+/* The i-th module; 0 is the model. What it kept for a backward pass is told
+ * apart from what was on its way when the most was live. */
+static enum assay_status add_module(struct run *run,
+                                    const struct memory_account *account,
+                                    uint32_t i, struct error *err)
+{
+    uint32_t scope = i ? account->scopes[i - 1] : account->model;
+    size_t bytes = pool_peak_of(account->pool, OWNER_MODULE + i);
+    size_t kept = account->kept ? smaller(account->kept[i], bytes) : 0;
+    enum assay_status st = add(run, LEDGER_ACTIVATIONS, scope, kept,
+                               "kept for the backward pass", err);
+
+    return st ? st : add(run, LEDGER_ACTIVATIONS, scope, bytes - kept, "", err);
+}
+
 static enum assay_status add_modules(struct run *run,
                                      const struct memory_account *account,
                                      struct error *err)
 {
     size_t n = graph_scope_count(account->graph);
-    enum assay_status st =
-        add(run, LEDGER_ACTIVATIONS, account->model,
-            pool_peak_of(account->pool, OWNER_MODULE), "", err);
+    enum assay_status st = ASSAY_OK;
 
-    for (uint32_t i = 0; !st && i < n; i++)
-        st = add(run, LEDGER_ACTIVATIONS, account->scopes[i],
-                 pool_peak_of(account->pool, OWNER_MODULE + 1 + i), "", err);
+    for (uint32_t i = 0; !st && i <= n; i++)
+        st = add_module(run, account, i, err);
     return st;
 }
 
@@ -62,11 +79,6 @@ static size_t owned_bytes(struct pool *pool)
 }
 
 /* ---- outside of it ----------------------------------------------------- */
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* left: what the process held beside the pool's peak and the named parts. The
  * pool's idle buffers are the first of it, and what is left in the end has no

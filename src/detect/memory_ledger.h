@@ -16,6 +16,8 @@ struct memory_account {
     size_t picture_bytes;   /* decoded photographs of one iteration, the most */
     uint32_t model;         /* its scope in the run */
     const uint32_t *scopes; /* the run's scope of each of the graph's */
+    const size_t *kept;     /* of a training: what the model, and each scope of
+                               the graph, kept for the backward pass; or NULL */
 };
 
 /* Adds the rows. Those of the pool come to its peak, which becomes the run's;

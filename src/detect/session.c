@@ -198,16 +198,8 @@ enum assay_status session_run(struct session *session,
     st = engine_run(session->engine, images, session->outputs, err);
     if (st || !is_measured)
         return st;
-    for (size_t i = 0; i < graph_node_count(session->graph); i++) {
-        const struct cost *cost = engine_cost(session->engine, i);
-
-        session->work[i].macs += cost->macs;
-        session->work[i].flops += cost->flops;
-        session->work[i].read_bytes += cost->read_bytes;
-        session->work[i].write_bytes += cost->write_bytes;
-        session->work[i].done_flops += cost->done_flops;
-        session->work[i].done_bytes += cost->done_bytes;
-    }
+    for (size_t i = 0; i < graph_node_count(session->graph); i++)
+        cost_add(&session->work[i], engine_cost(session->engine, i));
     session->n_measured++;
     return ASSAY_OK;
 }

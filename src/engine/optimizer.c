@@ -275,6 +275,30 @@ enum assay_status optimizer_change(struct optimizer *optimizer, uint32_t value,
     return ASSAY_OK;
 }
 
+static const struct tensor *gradient_of(const struct graph *graph,
+                                        const struct engine *engine, uint32_t i)
+{
+    return is_trained(graph_value(graph, i)) ? engine_gradient(engine, i)
+                                             : NULL;
+}
+
+double optimizer_gradient_norm(const struct optimizer *optimizer,
+                               const struct engine *engine)
+{
+    const struct graph *graph = optimizer->graph;
+    double sum = 0;
+
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        const struct tensor *gradient = gradient_of(graph, engine, i);
+
+        if (gradient)
+            sum += optimizer_square_sum(tensor_f32(gradient),
+                                        tensor_elements(gradient),
+                                        &optimizer->context);
+    }
+    return sqrt(sum);
+}
+
 enum assay_status optimizer_step(struct optimizer *optimizer,
                                  struct engine *engine, double learning_rate,
                                  struct error *err)
@@ -286,8 +310,7 @@ enum assay_status optimizer_step(struct optimizer *optimizer,
 
     for (uint32_t i = 0; !st && i < graph_value_count(graph); i++) {
         const struct value *value = graph_value(graph, i);
-        const struct tensor *gradient =
-            is_trained(value) ? engine_gradient(engine, i) : NULL;
+        const struct tensor *gradient = gradient_of(graph, engine, i);
 
         if (!gradient)
             continue;

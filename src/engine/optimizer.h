@@ -45,6 +45,11 @@ enum assay_status optimizer_step(struct optimizer *optimizer,
                                  struct engine *engine, double learning_rate,
                                  struct error *err);
 
+/* Of the gradients of all parameters as one vector; NaN or infinite where one
+ * of them is. */
+double optimizer_gradient_norm(const struct optimizer *optimizer,
+                               const struct engine *engine);
+
 /* One parameter, a value of the graph; the gradient is dense and float32. */
 enum assay_status optimizer_change(struct optimizer *optimizer, uint32_t value,
                                    const struct tensor *gradient,

@@ -11,14 +11,14 @@
  * smaller parameters are not worth waking another thread. */
 enum { piece = 1 << 14 };
 
-static size_t piece_end(const struct optimizer_arrays *arrays, size_t from)
+static size_t piece_end(size_t from, size_t n)
 {
-    return from + piece < arrays->n ? from + piece : arrays->n;
+    return from + piece < n ? from + piece : n;
 }
 
-static long count_pieces(const struct optimizer_arrays *arrays)
+static long count_pieces(size_t n)
 {
-    return (long)((arrays->n + piece - 1) / piece);
+    return (long)((n + piece - 1) / piece);
 }
 
 /* ---- SGD ---------------------------------------------------------------- */
@@ -79,13 +79,13 @@ void optimizer_sgd(const struct sgd_factors *factors,
                    size_t, size_t) = !arrays->first         ? sgd_plain
                                      : factors->is_nesterov ? sgd_nesterov
                                                             : sgd_momentum;
-    long n = count_pieces(arrays);
+    long n = count_pieces(arrays->n);
 
     (void)context;
 #pragma omp parallel for num_threads(op_threads(context)) if (n > 1)
     for (long k = 0; k < n; k++)
         kernel(factors, arrays, (size_t)k * piece,
-               piece_end(arrays, (size_t)k * piece));
+               piece_end((size_t)k * piece, arrays->n));
 }
 
 /* ---- AdamW -------------------------------------------------------------- */
@@ -114,11 +114,47 @@ void optimizer_adamw(const struct adamw_factors *factors,
                      const struct optimizer_arrays *arrays,
                      const struct op_context *context)
 {
-    long n = count_pieces(arrays);
+    long n = count_pieces(arrays->n);
 
     (void)context;
 #pragma omp parallel for num_threads(op_threads(context)) if (n > 1)
     for (long k = 0; k < n; k++)
         adamw(factors, arrays, (size_t)k * piece,
-              piece_end(arrays, (size_t)k * piece));
+              piece_end((size_t)k * piece, arrays->n));
+}
+
+/* ---- norm --------------------------------------------------------------- */
+
+/* Several sums, so that none waits for the one before. */
+OP_CLONES static double square_sum(const float *restrict values, size_t n)
+{
+    enum { lanes = 16 };
+    double sums[lanes] = {0}, sum = 0;
+    size_t i = 0;
+
+    for (; i + lanes <= n; i += lanes) {
+        for (size_t k = 0; k < lanes; k++)
+            sums[k] += (double)values[i + k] * (double)values[i + k];
+    }
+    for (; i < n; i++)
+        sum += (double)values[i] * (double)values[i];
+    for (size_t k = 0; k < lanes; k++)
+        sum += sums[k];
+    return sum;
+}
+
+double optimizer_square_sum(const float *values, size_t n,
+                            const struct op_context *context)
+{
+    long pieces = count_pieces(n);
+    double sum = 0;
+
+#pragma omp parallel for num_threads(op_threads(context)) if (pieces > 1)      \
+    reduction(+ : sum)
+    for (long k = 0; k < pieces; k++) {
+        size_t from = (size_t)k * piece;
+
+        sum += square_sum(values + from, piece_end(from, n) - from);
+    }
+    return sum;
 }

@@ -38,4 +38,8 @@ void optimizer_adamw(const struct adamw_factors *factors,
                      const struct optimizer_arrays *arrays,
                      const struct op_context *context);
 
+/* The sum of squares. NaN and infinite values stay what they are. */
+double optimizer_square_sum(const float *values, size_t n,
+                            const struct op_context *context);
+
 #endif

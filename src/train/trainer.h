@@ -19,6 +19,7 @@
 #include "data/batch.h"
 #include "engine/optimizer.h"
 #include "machine/machine.h"
+#include "run/run.h"
 #include "train/schedule.h"
 
 #include <signal.h>
@@ -44,10 +45,18 @@ struct train_watch {
     void *context;
 };
 
+/* Who knows more about a training tells it to its run. */
+struct train_facts {
+    enum assay_status (*state)(void *context, struct run *run,
+                               struct error *err);
+    void *context;
+};
+
 struct trainer_options {
-    /* The model, with its weights: outputs whose names begin with "loss" are
-     * summed, outputs that have the name of a buffer replace it. Both outlive
-     * the trainer. */
+    /* The model, with its weights. Outputs that are float32 scalars are the
+     * losses, outputs that have the name of a buffer replace it. Inputs that
+     * have none of the names "boxes", "labels", "counts", "masks_I" and "seed"
+     * are images. Both outlive the trainer. */
     struct graph *graph;
     struct pool *pool;
     struct batch_source source;
@@ -65,41 +74,32 @@ struct trainer_options {
     uint64_t n_steps;  /* at most, in all; 0: until the source ends */
     uint64_t n_epochs; /* for those who are told; 0: unknown */
 
+    const char *resume;   /* a checkpoint to go on from; NULL: from the start.
+                             Must be of the same model, optimizer, seed and
+                             number of threads: see train_checkpoint.h */
     uint64_t n_warm_up;   /* steps before anything is counted */
     bool keeps_all;       /* every span of every step, not of a few */
     const char *run_path; /* NULL: nothing is recorded */
     const char *checkpoint_path;
     uint64_t checkpoint_every; /* steps; 0: at the end only */
 
-    struct machine_options machine; /* no backend: it is not looked at */
+    const struct machine *machine; /* as it was looked at; NULL: unknown */
     /* Not 0: end after the step under way. NULL: never. */
     const volatile sig_atomic_t *stop;
     struct train_watch watch;
+    struct train_facts facts;
 };
 
 struct trainer;
 
-/* Weights that are mapped from a file are copied: they are going to change. */
+/* Weights that are mapped from a file are copied: they are going to change.
+ * The texts of the options outlive it. */
 enum assay_status trainer_new(const struct trainer_options *options,
                               struct trainer **out, struct error *err);
 void trainer_free(struct trainer *trainer); /* accepts NULL */
 
-/* What is known without opening anything else: for the caller that has to
- * choose the threads. */
-struct trainer_past {
-    uint64_t step; /* steps that were made */
-    uint64_t seed;
-    int n_threads;
-    struct batch_place place; /* of the next batch */
-};
-
-enum assay_status trainer_past(const char *path, struct trainer_past *out,
-                               struct error *err);
-
-/* Before trainer_run(): goes on behind the steps of a checkpoint. It must be of
- * the same model, optimizer and number of threads. */
-enum assay_status trainer_resume(struct trainer *trainer, const char *path,
-                                 struct error *err);
+/* The steps that were made when a checkpoint was resumed; 0: none was. */
+uint64_t trainer_steps(const struct trainer *trainer);
 
 struct train_report {
     uint64_t n_steps;   /* made by this run, warm-up included */

@@ -1,0 +1,95 @@
+/* train/step_series.c - see trainer_internal.h: losses, rates and how the
+ * machine behaved, a value a measured step. */
+#include "train/trainer_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static enum assay_status put(struct trainer *trainer, const char *name,
+                             const char *unit, double value, struct error *err)
+{
+    uint32_t series;
+    enum assay_status st;
+
+    if (!isfinite(value))
+        return ASSAY_OK;
+    st = run_series_add(trainer->series, name, unit, &series, err);
+    if (!st)
+        st = run_series_put(trainer->series, series,
+                            (uint32_t)trainer->n_measured, value, err);
+    return st;
+}
+
+static enum assay_status put_losses(struct trainer *trainer,
+                                    const struct train_step *step,
+                                    struct error *err)
+{
+    enum assay_status st = put(trainer, "train.loss", "", step->loss, err);
+
+    for (size_t i = 0; !st && step->n_parts > 1 && i < step->n_parts; i++) {
+        char name[128];
+
+        snprintf(name, sizeof name, "train.%s", step->part_names[i]);
+        st = put(trainer, name, "", step->parts[i], err);
+    }
+    return st;
+}
+
+static enum assay_status put_pace(struct trainer *trainer,
+                                  const struct train_step *step,
+                                  const struct batch *batch, struct error *err)
+{
+    double seconds = (double)step->duration_ns / 1e9;
+    const struct {
+        const char *name, *unit;
+        double value;
+    } values[] = {
+        {"train.learning_rate", "", step->learning_rate},
+        {"train.gradient_norm", "", step->gradient_norm},
+        {"train.images_per_s", "img/s", (double)step->n_images / seconds},
+        {"train.step", "", (double)step->step},
+        {"data.wait", "ms", (double)batch->wait_ns / 1e6},
+        {"data.made", "ms", (double)batch->made_ns / 1e6},
+        {"data.ready", "", (double)batch->n_ready},
+    };
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < sizeof values / sizeof *values; i++)
+        st = put(trainer, values[i].name, values[i].unit, values[i].value, err);
+    return st;
+}
+
+static enum assay_status put_steady(struct trainer *trainer, struct error *err)
+{
+    struct steady_sample now = steady_read(&trainer->steady);
+    struct steady_sample gone = steady_between(&trainer->before, &now);
+    enum assay_status st = ASSAY_OK;
+
+    for (int i = 0; !st && i < N_STEADY; i++)
+        st = put(trainer, steady_series((enum steady_value)i),
+                 steady_unit((enum steady_value)i), gone.values[i], err);
+    return st;
+}
+
+void step_series_begin(struct trainer *trainer)
+{
+    trainer->before = steady_read(&trainer->steady);
+}
+
+enum assay_status step_series_put(struct trainer *trainer,
+                                  const struct train_step *step,
+                                  const struct batch *batch, struct error *err)
+{
+    enum assay_status st = put_losses(trainer, step, err);
+
+    if (!st)
+        st = put_pace(trainer, step, batch, err);
+    if (!st)
+        st = put_steady(trainer, err);
+    trainer->n_measured++;
+    trainer->n_measured_images += step->n_images;
+    trainer->measured_ns += step->duration_ns;
+    trainer->measured_wait_ns += batch->wait_ns;
+    trainer->measured_made_ns += batch->made_ns;
+    return st;
+}

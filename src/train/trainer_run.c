@@ -1,0 +1,151 @@
+/* train/trainer_run.c - see trainer.h: steps, checkpoints and the recording
+ * around them. */
+#include "train/trainer_internal.h"
+
+#include "base/file.h"
+#include "record/record.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* As the backend has written them after the last pass. */
+static void read_choices(struct trainer *trainer)
+{
+    enum { most_bytes = 4 << 20 };
+    struct str text = {0};
+    struct error ignored = {0};
+
+    if (!trainer->choices_path.n || file_read(str_text(&trainer->choices_path),
+                                              most_bytes, &text, &ignored))
+        return;
+    str_release(&trainer->position.choices);
+    trainer->position.choices = text;
+}
+
+static enum assay_status save(struct trainer *trainer,
+                              struct train_report *report, struct error *err)
+{
+    const struct trainer_options *options = &trainer->options;
+    enum assay_status st;
+
+    if (!options->checkpoint_path)
+        return ASSAY_OK;
+    assay_begin("checkpoint");
+    read_choices(trainer);
+    st = train_checkpoint_save(options->checkpoint_path, options->graph,
+                               trainer->optimizer, &trainer->position, err);
+    assay_end();
+    report->has_checkpoint = report->has_checkpoint || !st;
+    return st;
+}
+
+static bool is_stopped(const struct trainer *trainer)
+{
+    return trainer->options.stop && *trainer->options.stop;
+}
+
+static bool is_done(const struct trainer *trainer)
+{
+    const struct trainer_options *options = &trainer->options;
+
+    return (options->n_steps && trainer->position.step >= options->n_steps) ||
+           (options->n_epochs &&
+            trainer->position.place.epoch >= options->n_epochs);
+}
+
+static bool is_save_due(const struct trainer *trainer)
+{
+    uint64_t every = trainer->options.checkpoint_every;
+
+    return every && trainer->position.step % every == 0 && !is_done(trainer) &&
+           !is_stopped(trainer);
+}
+
+static enum assay_status make_steps(struct trainer *trainer,
+                                    struct train_report *report,
+                                    struct error *err)
+{
+    const struct batch_source *source = &trainer->options.source;
+    enum assay_status st =
+        source->begin(source->context, trainer->position.place, err);
+    bool is_end = false;
+
+    while (!st && !is_end && !is_done(trainer) && !is_stopped(trainer)) {
+        st = trainer_step(trainer, report, &is_end, err);
+        if (!st && !is_end && is_save_due(trainer))
+            st = save(trainer, report, err);
+    }
+    report->is_stopped = !st && is_stopped(trainer) && !is_done(trainer);
+    return st;
+}
+
+/* What stays behind: the weights, unless the optimizer was interrupted in the
+ * middle of them. The first failure is the one that is told. */
+static enum assay_status leave(struct trainer *trainer, enum assay_status st,
+                               struct train_report *report, struct error *err)
+{
+    struct error saving = {0};
+    enum assay_status saved = ASSAY_OK;
+
+    report->last_step = trainer->position.step;
+    if (trainer->n_run && trainer->is_whole)
+        saved = save(trainer, report, &saving);
+    if (!st && saved)
+        st = error_set(err, saved, "%s", saving.text);
+    return st;
+}
+
+static enum assay_status start_recording(struct trainer *trainer,
+                                         struct error *err)
+{
+    const struct trainer_options *options = &trainer->options;
+    struct assay_options recording = {
+        .warm_up = (unsigned)options->n_warm_up,
+        .keep_all = options->keeps_all,
+        .program = "training",
+    };
+    enum assay_status st;
+
+    if (!options->run_path)
+        return ASSAY_OK;
+    if (str_printf(&trainer->recording, "%s.recording", options->run_path))
+        return error_nomem(err, strlen(options->run_path), "a file name");
+    st = record_start(str_text(&trainer->recording), &recording, err);
+    if (st)
+        return st;
+    assay_thread("main");
+    assay_bytes((int64_t)pool_usage(options->pool).live_bytes);
+    return ASSAY_OK;
+}
+
+static enum assay_status stop_recording(struct trainer *trainer,
+                                        enum assay_status st, struct error *err)
+{
+    struct error stopping = {0};
+    enum assay_status stopped;
+
+    if (!trainer->recording.n)
+        return st;
+    stopped = record_stop(&stopping);
+    if (!stopped && trainer->n_measured)
+        stopped = train_annotate(trainer, &stopping);
+    unlink(str_text(&trainer->recording));
+    str_clear(&trainer->recording);
+    if (!st && stopped)
+        st = error_set(err, stopped, "%s", stopping.text);
+    return st;
+}
+
+enum assay_status trainer_run(struct trainer *trainer,
+                              struct train_report *report, struct error *err)
+{
+    enum assay_status st;
+
+    *report = (struct train_report){0};
+    st = start_recording(trainer, err);
+    if (st)
+        return st;
+    st = make_steps(trainer, report, err);
+    st = leave(trainer, st, report, err);
+    return stop_recording(trainer, st, err);
+}
