@@ -10,6 +10,14 @@
 #include <math.h>
 #include <string.h>
 
+/* The loops are compiled for what the machine may have, and it chooses. */
+#ifdef ASSAY_CLONES
+#define RESIZE_CLONES                                                          \
+    __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define RESIZE_CLONES
+#endif
+
 enum { weight_bits = 22 }; /* 8 of the pixel and 2 to spare make 32 */
 
 /* The pixels that one new pixel is made of, along a side. */
@@ -83,56 +91,93 @@ static enum assay_status make_side(struct side *side, int from, int to,
     return st;
 }
 
-/* The three channels of one new pixel; `step` bytes lie between its taps. */
-static void mix(const uint8_t *from, size_t step, const int32_t *weights, int n,
-                uint8_t *to)
-{
-    int32_t sums[3] = {1 << (weight_bits - 1), 1 << (weight_bits - 1),
-                       1 << (weight_bits - 1)};
-
-    for (int i = 0; i < n; i++, from += step) {
-        for (int c = 0; c < 3; c++)
-            sums[c] += from[c] * weights[i];
-    }
-    for (int c = 0; c < 3; c++) {
-        int32_t value = sums[c] >> weight_bits;
-
-        to[c] = (uint8_t)(value > 255 ? 255 : value);
-    }
-}
-
 static const int32_t *weights_of(const struct side *side, int at)
 {
     return side->weights + (size_t)at * (size_t)side->room;
 }
 
-static void resize_rows(const struct picture *from, const struct side *side,
-                        struct picture *to)
-{
-    for (int row = 0; row < to->height; row++) {
-        const uint8_t *pixels =
-            from->rgb + (size_t)row * (size_t)from->width * 3;
-        uint8_t *out = to->rgb + (size_t)row * (size_t)to->width * 3;
+static const int32_t half = 1 << (weight_bits - 1);
 
-        for (int i = 0; i < to->width; i++)
-            mix(pixels + 3 * (size_t)side->taps[i].first, 3,
-                weights_of(side, i), side->taps[i].n, out + 3 * (size_t)i);
+static uint8_t to_byte(int32_t sum)
+{
+    int32_t value = sum >> weight_bits;
+
+    return (uint8_t)(value > 255 ? 255 : value);
+}
+
+/* A pixel and the byte behind it, which fill a register. */
+typedef int32_t lanes __attribute__((vector_size(16)));
+
+static inline lanes read_pixel(const uint8_t *rgb)
+{
+    return (lanes){rgb[0], rgb[1], rgb[2], rgb[3]};
+}
+
+/* One row; a byte behind it can be read. */
+RESIZE_CLONES
+static void resize_row(const uint8_t *from, const struct side *side,
+                       uint8_t *to)
+{
+    for (int i = 0; i < side->n; i++, to += 3) {
+        const uint8_t *pixel = from + 3 * (size_t)side->taps[i].first;
+        const int32_t *weights = weights_of(side, i);
+        lanes sums = {half, half, half, half};
+
+        for (int k = 0; k < side->taps[i].n; k++, pixel += 3)
+            sums += read_pixel(pixel) * weights[k];
+        for (int c = 0; c < 3; c++)
+            to[c] = to_byte(sums[c]);
     }
 }
 
-static void resize_columns(const struct picture *from, const struct side *side,
-                           struct picture *to)
+static enum assay_status resize_rows(const struct picture *from,
+                                     const struct side *side,
+                                     struct picture *to, struct error *err)
+{
+    size_t stride = (size_t)from->width * 3;
+    uint8_t *row = mem_zalloc(stride + 1);
+
+    if (!row)
+        return error_nomem(err, stride + 1, "a row of pixels");
+    for (int y = 0; y < to->height; y++) {
+        memcpy(row, from->rgb + (size_t)y * stride, stride);
+        resize_row(row, side, to->rgb + (size_t)y * (size_t)to->width * 3);
+    }
+    mem_free(row);
+    return ASSAY_OK;
+}
+
+/* Rows that lie `n` bytes apart become one. */
+RESIZE_CLONES
+static void mix_rows(const uint8_t *restrict from, size_t n,
+                     const int32_t *restrict weights, int n_rows,
+                     int32_t *restrict sums, uint8_t *restrict to)
+{
+    for (size_t i = 0; i < n; i++)
+        sums[i] = half;
+    for (int k = 0; k < n_rows; k++, from += n) {
+        for (size_t i = 0; i < n; i++)
+            sums[i] += from[i] * weights[k];
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = to_byte(sums[i]);
+}
+
+static enum assay_status resize_columns(const struct picture *from,
+                                        const struct side *side,
+                                        struct picture *to, struct error *err)
 {
     size_t stride = (size_t)to->width * 3;
+    int32_t *sums = mem_array(stride, sizeof *sums);
 
-    for (int row = 0; row < to->height; row++) {
-        const uint8_t *top = from->rgb + (size_t)side->taps[row].first * stride;
-        uint8_t *out = to->rgb + (size_t)row * stride;
-
-        for (size_t i = 0; i < stride; i += 3)
-            mix(top + i, stride, weights_of(side, row), side->taps[row].n,
-                out + i);
-    }
+    if (!sums)
+        return error_nomem(err, stride * sizeof *sums, "a row of pixels");
+    for (int y = 0; y < to->height; y++)
+        mix_rows(from->rgb + (size_t)side->taps[y].first * stride, stride,
+                 weights_of(side, y), side->taps[y].n, sums,
+                 to->rgb + (size_t)y * stride);
+    mem_free(sums);
+    return ASSAY_OK;
 }
 
 /* Along the side that differs; the height where none does, which copies. */
@@ -149,9 +194,9 @@ static enum assay_status resize_along(const struct picture *from, int width,
     else if (!st)
         st = make_side(&side, from->height, height, filter, err);
     if (!st && is_wide)
-        resize_rows(from, &side, to);
+        st = resize_rows(from, &side, to, err);
     else if (!st)
-        resize_columns(from, &side, to);
+        st = resize_columns(from, &side, to, err);
     side_release(&side);
     if (st)
         picture_release(to);
