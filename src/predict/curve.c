@@ -1,0 +1,285 @@
+/* predict/curve.c - see curve.h. */
+#include "predict/curve.h"
+
+#include "base/mem.h"
+#include "predict/levenberg.h"
+#include "predict/physical_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Behind the polynomial of the slope, highest power first. */
+enum latency_place {
+    START_SLOPE,
+    START,
+    SMALL_BATCH,
+    LATENCY_FLOOR,
+    N_LATENCY_PLACES
+};
+
+enum memory_place {
+    CONTEXT,
+    SMALL_CONTEXT,
+    MEMORY_FLOOR,
+    CEILING,
+    REST_SLOPE,
+    REST,
+    N_MEMORY_PLACES
+};
+
+static const double small_latency_batch = 16, small_memory_batch = 64;
+static const double deviation = 0.05;
+
+static size_t slope_count(enum curve_axis axis)
+{
+    return axis == CURVE_MACS ? 2 : 4;
+}
+
+size_t curve_count(enum target target, enum curve_axis axis)
+{
+    return slope_count(axis) + (target == TARGET_LATENCY
+                                    ? (size_t)N_LATENCY_PLACES
+                                    : (size_t)N_MEMORY_PLACES);
+}
+
+/* ---- the model ----------------------------------------------------------- */
+
+static double polynomial(const double *c, size_t n, double x)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum = sum * x + c[i];
+    return sum;
+}
+
+/* Pruning takes channels from both sides of a product. */
+static double position(const struct curve *curve, double macs, double level)
+{
+    return curve->axis == CURVE_MACS ? -0.5 * log(macs / curve->reference_macs)
+                                     : level / 100;
+}
+
+static double latency_at(const double *slope, size_t n, double u, double batch)
+{
+    const double *p = slope + n;
+    double small = batch < small_latency_batch ? 1 + p[SMALL_BATCH] : 1;
+    double line = exp(polynomial(p + START_SLOPE, 2, u)) +
+                  batch * exp(polynomial(slope, n, u)) * fmax(small, 0.1);
+
+    return soft_max(line, exp(p[LATENCY_FLOOR]), 6);
+}
+
+static double memory_at(const double *slope, size_t n, double u, double batch)
+{
+    const double *p = slope + n;
+    double small = batch < small_memory_batch ? exp(p[SMALL_CONTEXT]) : 0;
+    double line = exp(p[CONTEXT]) + small +
+                  exp(polynomial(p + REST_SLOPE, 2, u)) +
+                  batch * exp(polynomial(slope, n, u));
+
+    return soft_min(soft_max(line, exp(p[MEMORY_FLOOR]), 24), exp(p[CEILING]),
+                    24);
+}
+
+static double value_at(const struct curve *curve, const double *value, double u,
+                       double batch)
+{
+    size_t n = slope_count(curve->axis);
+
+    return curve->target == TARGET_LATENCY ? latency_at(value, n, u, batch)
+                                           : memory_at(value, n, u, batch);
+}
+
+double curve_predict(const struct curve *curve, double macs, double level,
+                     double batch)
+{
+    return value_at(curve, curve->value, position(curve, macs, level), batch);
+}
+
+/* ---- fitting ------------------------------------------------------------- */
+
+struct fitting {
+    const struct curve *curve;
+    const struct samples *samples;
+    double *positions; /* one a sample */
+    double centre[CURVE_MAX_PARAMETERS], spread[CURVE_MAX_PARAMETERS];
+    size_t n_parameters;
+};
+
+static void residuals(const void *context, const double *value, double *out)
+{
+    const struct fitting *fitting = context;
+    size_t n = fitting->samples->n;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct sample *sample = &fitting->samples->items[i];
+
+        out[i] = 0;
+        if (sample->is_bound)
+            continue;
+        out[i] = log(value_at(fitting->curve, value, fitting->positions[i],
+                              sample->batch) /
+                     sample->value);
+        out[i] = least_squares_huber(out[i] / deviation, 1);
+    }
+    for (size_t i = 0; i < fitting->n_parameters; i++)
+        out[n + i] = (value[i] - fitting->centre[i]) / fitting->spread[i];
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+
+    return p < q ? -1 : p > q;
+}
+
+/* Sorts the values; n > 0. */
+static double median(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, compare_doubles);
+    return values[n / 2];
+}
+
+/* The median value an image, of the larger batches. */
+static enum assay_status guess_slope(const struct samples *samples,
+                                     double *slope, struct error *err)
+{
+    double *values = mem_array(samples->n + 1, sizeof *values);
+    size_t n = 0;
+    double middle;
+
+    if (!values)
+        return error_nomem(err, samples->n * sizeof *values, "a fit");
+    for (size_t i = 0; i < samples->n; i++) {
+        if (!samples->items[i].is_bound)
+            values[n++] = samples->items[i].batch;
+    }
+    middle = fmin(median(values, n), 32);
+    n = 0;
+    for (size_t i = 0; i < samples->n; i++) {
+        const struct sample *sample = &samples->items[i];
+
+        if (!sample->is_bound && sample->batch >= middle)
+            values[n++] = sample->value / sample->batch;
+    }
+    *slope = median(values, n);
+    mem_free(values);
+    return ASSAY_OK;
+}
+
+static void set_prior(struct fitting *fitting, size_t place, double centre,
+                      double spread)
+{
+    fitting->centre[place] = centre;
+    fitting->spread[place] = spread;
+}
+
+static void set_priors(struct fitting *fitting, double slope)
+{
+    const struct samples *samples = fitting->samples;
+    size_t n = slope_count(fitting->curve->axis);
+    double least = log(samples_least(samples));
+    double most = log(samples_most(samples));
+    bool is_full = samples_have_bounds(samples);
+
+    for (size_t i = 0; i + 1 < n; i++)
+        set_prior(fitting, i, 0, 2);
+    set_prior(fitting, n - 1, log(slope), 1);
+    if (fitting->curve->target == TARGET_LATENCY) {
+        set_prior(fitting, n + START_SLOPE, -1, 1);
+        set_prior(fitting, n + START, least + log(0.5), 1);
+        set_prior(fitting, n + SMALL_BATCH, 0.1, 0.3);
+        set_prior(fitting, n + LATENCY_FLOOR, least + log(0.9), 0.3);
+        return;
+    }
+    set_prior(fitting, n + CONTEXT, least + log(0.67), 0.2);
+    set_prior(fitting, n + SMALL_CONTEXT, least + log(0.15), 0.7);
+    set_prior(fitting, n + MEMORY_FLOOR, least, 0.05);
+    set_prior(fitting, n + CEILING, most + (is_full ? 0 : log(4)),
+              is_full ? 0.02 : 0.3);
+    set_prior(fitting, n + REST_SLOPE, -1, 1);
+    set_prior(fitting, n + REST, least + log(0.02), 1);
+}
+
+static void set_reference(struct curve *curve, const struct samples *samples)
+{
+    for (size_t i = 0; i < samples->n; i++)
+        curve->reference_macs =
+            fmax(curve->reference_macs,
+                 description_macs(samples->items[i].description));
+}
+
+enum assay_status curve_fit(struct curve *curve, const struct samples *samples,
+                            enum curve_axis axis, struct error *err)
+{
+    struct fitting fitting = {.curve = curve, .samples = samples};
+    struct least_squares problem = {
+        .residuals = residuals, .context = &fitting, .max_iterations = 200};
+    double slope = 1;
+    enum assay_status st;
+
+    *curve = (struct curve){.target = samples->target, .axis = axis};
+    set_reference(curve, samples);
+    fitting.n_parameters = curve_count(curve->target, axis);
+    fitting.positions = mem_array(samples->n + 1, sizeof(double));
+    if (!fitting.positions)
+        return error_nomem(err, samples->n * sizeof(double), "a fit");
+    for (size_t i = 0; i < samples->n; i++) {
+        const struct description *own = samples->items[i].description;
+
+        fitting.positions[i] =
+            position(curve, description_macs(own), (double)own->level);
+    }
+    st = guess_slope(samples, &slope, err);
+    if (!st) {
+        set_priors(&fitting, slope);
+        memcpy(curve->value, fitting.centre, sizeof fitting.centre);
+        problem.n_parameters = fitting.n_parameters;
+        problem.n_residuals = samples->n + fitting.n_parameters;
+        st = least_squares_solve(&problem, curve->value, NULL, err);
+    }
+    mem_free(fitting.positions);
+    return st;
+}
+
+/* ---- what is left over --------------------------------------------------- */
+
+static const double bias_reach = 0.15; /* octaves */
+static const double bias_strength = 2; /* rows that say "nothing" */
+static const double bias_most = 0.15;  /* of one row */
+
+void batch_bias_add(struct batch_bias *bias, double batch, double miss)
+{
+    double at = log2(batch), nearest = INFINITY;
+    size_t place = bias->n;
+
+    for (size_t i = 0; i < bias->n; i++) {
+        double distance = fabs(bias->log2_batch[i] - at);
+
+        if (distance == 0 || (bias->n == BATCH_BIAS_MAX && distance < nearest))
+            place = i;
+        nearest = fmin(nearest, distance);
+    }
+    if (place == bias->n) {
+        bias->log2_batch[place] = at;
+        bias->n++;
+    }
+    bias->sum[place] += fmax(-bias_most, fmin(miss, bias_most));
+    bias->count[place] += 1;
+}
+
+double batch_bias_at(const struct batch_bias *bias, double batch)
+{
+    double sum = 0, count = bias_strength;
+
+    for (size_t i = 0; i < bias->n; i++) {
+        double distance = (bias->log2_batch[i] - log2(batch)) / bias_reach;
+        double weight = exp(-0.5 * distance * distance);
+
+        sum += weight * bias->sum[i];
+        count += weight * bias->count[i];
+    }
+    return sum / count;
+}

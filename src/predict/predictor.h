@@ -1,0 +1,83 @@
+/* predict/predictor.h - all ways to predict one target of one stage.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PREDICT_PREDICTOR_H
+#define PREDICT_PREDICTOR_H
+
+#include "predict/curve.h"
+#include "predict/forest.h"
+#include "predict/physical.h"
+
+enum method {
+    METHOD_PHYSICAL, /* the physical model */
+    METHOD_FOREST,   /* extremely randomised trees on the features */
+    METHOD_HYBRID,   /* the physical model, half corrected by a forest */
+    METHOD_CURVE,    /* curves of the network itself */
+    METHOD_BLEND,    /* the mean of curves, physical model and forest */
+    N_METHODS
+};
+
+extern const char *const method_names[]; /* NULL at the end */
+
+/* Curves and blends are of networks that were trained on. */
+bool method_is_for_all(enum method method);
+
+/* A network with enough levels to be fitted by itself. */
+struct family {
+    const char *network; /* borrowed from a description */
+    struct curve curves[N_CURVE_AXES];
+    struct physical physical;
+    struct batch_bias bias[N_CURVE_AXES + 1]; /* the physical model's last */
+    /* Its levels and their multiply-adds, in ascending order of the level. */
+    double *levels, *macs;
+    size_t n_levels;
+};
+
+/* Start from {0}. */
+struct predictor {
+    enum target target;
+    enum stage stage;
+    struct physical physical; /* of all networks */
+    struct forest *forest, *correction;
+    struct family *families;
+    size_t n_families;
+};
+
+void predictor_release(struct predictor *predictor);
+
+struct predictor_options {
+    uint64_t seed;
+    int n_threads;
+    bool needs_correction, needs_families; /* what is left out cannot be asked
+                                              for */
+};
+
+/* The samples' descriptions must outlive it. Networks with fewer than two
+ * levels are no family. */
+enum assay_status predictor_fit(struct predictor *predictor,
+                                const struct samples *samples,
+                                const struct predictor_options *options,
+                                struct error *err);
+/* The parts of that for a predictor whose parameters are known: grows the
+ * forests alone. */
+enum assay_status predictor_grow(struct predictor *predictor,
+                                 const struct samples *samples,
+                                 const struct predictor_options *options,
+                                 struct error *err);
+
+/* By name; NULL where it was not trained on. */
+const struct family *predictor_family(const struct predictor *predictor,
+                                      const char *network);
+/* The level of a network of the family: its own, or what its multiply-adds
+ * tell. */
+double family_level(const struct family *family,
+                    const struct description *description);
+/* How far that is from the nearest level that was trained on. */
+double family_distance(const struct family *family, double level);
+
+/* Milliseconds or MB. family NULL: a network that was not trained on. */
+double predictor_predict(const struct predictor *predictor, enum method method,
+                         const struct family *family,
+                         const struct description *description, double batch);
+
+#endif
