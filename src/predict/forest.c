@@ -65,16 +65,19 @@ static int compare_values(const void *a, const void *b)
 }
 
 static enum assay_status sort_features(const struct forest_ground *ground,
-                                       int32_t *order, struct error *err)
+                                       int32_t *order, float *columns,
+                                       struct error *err)
 {
     struct feature_at *at = mem_array(ground->n, sizeof *at);
 
     if (!at)
         return error_nomem(err, ground->n * sizeof *at, "a forest");
     for (size_t f = 0; f < ground->n_features; f++) {
-        for (size_t i = 0; i < ground->n; i++)
+        for (size_t i = 0; i < ground->n; i++) {
             at[i] = (struct feature_at){ground->x[i * ground->stride + f],
                                         (int32_t)i};
+            columns[f * ground->n + i] = at[i].value;
+        }
         qsort(at, ground->n, sizeof *at, compare_values);
         for (size_t i = 0; i < ground->n; i++)
             order[f * ground->n + i] = at[i].row;
@@ -197,13 +200,14 @@ static enum assay_status fit_on(struct forest *forest,
                                               : (rows->n_features + 2) / 3,
     };
     bool is_random = options->kind == FOREST_RANDOM;
+    size_t n_sorted = is_random ? ground.n * ground.n_features : 0;
     float *x = mem_array(ground.n * ground.stride, sizeof *x);
     float *y = mem_array(ground.n, sizeof *y);
-    int32_t *order =
-        mem_array(is_random ? ground.n * ground.n_features : 0, sizeof *order);
+    int32_t *order = mem_array(n_sorted, sizeof *order);
+    float *columns = mem_array(n_sorted, sizeof *columns);
     enum assay_status st = ASSAY_OK;
 
-    if (!x || !y || !order) {
+    if (!x || !y || !order || !columns) {
         st = error_nomem(err, ground.n * ground.stride * sizeof *x, "a forest");
     } else {
         forest->offset = mean_of(rows->y, rows->n);
@@ -211,8 +215,9 @@ static enum assay_status fit_on(struct forest *forest,
         ground.x = x;
         ground.y = y;
         if (is_random) {
-            st = sort_features(&ground, order, err);
+            st = sort_features(&ground, order, columns, err);
             ground.order = order;
+            ground.columns = columns;
         }
         if (!st)
             st = grow_all(forest, &ground, options, err);
@@ -220,6 +225,7 @@ static enum assay_status fit_on(struct forest *forest,
     mem_free(x);
     mem_free(y);
     mem_free(order);
+    mem_free(columns);
     return st;
 }
 

@@ -74,8 +74,10 @@ OP_CLONES static void try_thresholds(const struct forest_ground *ground,
             float y = ground->y[rows[i]] - mean;
 
             for (int k = 0; k < FOREST_LANES; k++) {
-                c[k] += x[k] <= t[k] ? 1.0f : 0.0f;
-                s[k] += x[k] <= t[k] ? y : 0.0f;
+                float goes_left = x[k] <= t[k] ? 1.0f : 0.0f;
+
+                c[k] += goes_left;
+                s[k] += goes_left * y;
             }
         }
         for (int k = 0; k < FOREST_LANES; k++) {

@@ -29,8 +29,10 @@ struct forest_ground {
     const float *y;
     size_t n, n_features, stride;
     size_t min_leaf, n_candidates;
-    /* Random forests: for each feature the rows in ascending order of it. */
+    /* Random forests: for each feature the rows in ascending order of it, and
+     * their values one behind the other. */
     const int32_t *order;
+    const float *columns;
 };
 
 /* A tree at work, and the memory of one thread for it. Start from {0}. */

@@ -50,28 +50,25 @@ struct cut {
     size_t n_left;
 };
 
-static float x_at(const struct forest_ground *ground, int32_t row,
-                  size_t feature)
-{
-    return ground->x[(size_t)row * ground->stride + feature];
-}
-
 /* The best threshold along one list; total is the sum of all of it. */
 static void walk_list(const struct forest_ground *ground, const int32_t *list,
                       size_t n, size_t feature, double total, struct cut *best)
 {
+    const float *x = ground->columns + feature * ground->n;
     double sum = 0;
 
     for (size_t i = 1; i < n; i++) {
-        float before = x_at(ground, list[i - 1], feature);
-        float behind = x_at(ground, list[i], feature);
+        float before = x[list[i - 1]], behind = x[list[i]];
         double left = (double)i, right = (double)(n - i), gain;
 
         sum += (double)ground->y[list[i - 1]];
         if (before == behind || i < ground->min_leaf ||
             n - i < ground->min_leaf)
             continue;
-        gain = sum * sum / left + (total - sum) * (total - sum) / right;
+        /* The sums of both sides squared, over their rows, but for the total's
+         * which is the same everywhere. */
+        gain = sum - total * left / (double)n;
+        gain = gain * gain / (left * right);
         if (best->feature == ground->n_features || gain > best->gain) {
             float middle = before + (behind - before) / 2;
 
@@ -99,9 +96,10 @@ static struct cut find_cut(struct tree_growth *growth,
         size_t drawn = (size_t)random_below(&growth->random, n_left);
         size_t f = (size_t)features[drawn];
         const int32_t *list = lists->sorted + f * ground->n + begin;
+        const float *x = ground->columns + f * ground->n;
 
         features[drawn] = features[--n_left];
-        if (x_at(ground, list[0], f) == x_at(ground, list[n - 1], f))
+        if (x[list[0]] == x[list[n - 1]])
             continue;
         walk_list(ground, list, n, f, total, &best);
         n_tried++;
