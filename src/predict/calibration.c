@@ -1,0 +1,363 @@
+/* predict/calibration.c - see calibration.h. */
+#include "predict/calibration.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "run/student.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const sight_names[] = {"levels", "networks", NULL};
+
+static const double coverage = 0.9;
+
+enum {
+    most_folds = 5, /* of levels */
+    min_levels = 3  /* of a network that has an inner one to hold back */
+};
+
+/* A row that was held back, and what each method said of it. */
+struct trial {
+    size_t network, group;  /* group: of rows that stand for one draw */
+    double distance;        /* to the nearest level that was left */
+    double miss[N_METHODS]; /* logarithms; NAN: not asked */
+};
+
+struct trials {
+    struct trial *items;
+    size_t n, capacity;
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+
+    return p < q ? -1 : p > q;
+}
+
+/* ---- one fold ------------------------------------------------------------ */
+
+/* Which samples a fold leaves out. */
+struct fold {
+    enum sight sight;
+    const struct predictor *all; /* SIGHT_LEVELS: for the levels */
+    size_t index, n_folds;
+};
+
+/* The place of a level among the inner ones of its network; SIZE_MAX for the
+ * first and the last. */
+static size_t inner_place(const struct family *family, int64_t level)
+{
+    for (size_t i = 1; i + 1 < family->n_levels; i++) {
+        if (family->levels[i] == (double)level)
+            return i - 1;
+    }
+    return SIZE_MAX;
+}
+
+static bool is_held_back(const struct fold *fold, const struct sample *sample)
+{
+    const struct family *family;
+    size_t place;
+
+    if (fold->sight == SIGHT_NETWORKS)
+        return sample->network == fold->index;
+    family = predictor_family(fold->all, sample->description->network);
+    if (!family || family->n_levels < min_levels)
+        return false;
+    place = inner_place(family, sample->description->level);
+    return place != SIZE_MAX && place % fold->n_folds == fold->index;
+}
+
+static enum assay_status split(const struct fold *fold,
+                               const struct samples *samples,
+                               struct samples *rest, struct samples *held,
+                               struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    *rest =
+        (struct samples){.stage = samples->stage, .target = samples->target};
+    *held = *rest;
+    for (size_t i = 0; !st && i < samples->n; i++) {
+        const struct sample *sample = &samples->items[i];
+
+        if (!is_held_back(fold, sample))
+            st = samples_add(rest, sample, err);
+        else if (!sample->is_bound)
+            st = samples_add(held, sample, err);
+    }
+    return st;
+}
+
+static enum assay_status try_sample(struct trials *trials,
+                                    const struct fold *fold,
+                                    const struct predictor *predictor,
+                                    const struct sample *sample,
+                                    struct error *err)
+{
+    const struct description *own = sample->description;
+    const struct family *family =
+        fold->sight == SIGHT_LEVELS ? predictor_family(predictor, own->network)
+                                    : NULL;
+    struct trial *moved = vec_reserve(trials->items, &trials->capacity,
+                                      trials->n + 1, sizeof *moved);
+    struct trial *trial;
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a row held back");
+    trials->items = moved;
+    trial = &moved[trials->n++];
+    *trial = (struct trial){.network = sample->network};
+    trial->group = fold->sight == SIGHT_LEVELS
+                       ? sample->network * 128 + (size_t)own->level
+                       : sample->network;
+    if (family)
+        trial->distance = family_distance(family, (double)own->level);
+    for (int m = 0; m < N_METHODS; m++) {
+        enum method method = (enum method)m;
+
+        trial->miss[m] = family || method_is_for_all(method)
+                             ? log(predictor_predict(predictor, method, family,
+                                                     own, sample->batch) /
+                                   sample->value)
+                             : (double)NAN;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status try_fold(struct trials *trials,
+                                  const struct fold *fold,
+                                  const struct samples *samples,
+                                  const struct predictor_options *options,
+                                  struct error *err)
+{
+    struct predictor_options wanted = *options;
+    struct predictor predictor = {0};
+    struct samples rest, held;
+    enum assay_status st = split(fold, samples, &rest, &held, err);
+
+    wanted.needs_correction = true;
+    wanted.needs_families = fold->sight == SIGHT_LEVELS;
+    if (!st && held.n && samples_n_values(&rest))
+        st = predictor_fit(&predictor, &rest, &wanted, err);
+    for (size_t i = 0; !st && predictor.forest && i < held.n; i++)
+        st = try_sample(trials, fold, &predictor, &held.items[i], err);
+    predictor_release(&predictor);
+    samples_release(&rest);
+    samples_release(&held);
+    return st;
+}
+
+/* ---- what the trials say ------------------------------------------------- */
+
+/* Networks count alike, however many rows they have. */
+static double mean_error(const struct trials *trials, size_t n_networks,
+                         enum method method)
+{
+    double sum = 0, n_seen = 0;
+
+    for (size_t k = 0; k < n_networks; k++) {
+        double own = 0, n = 0;
+
+        for (size_t i = 0; i < trials->n; i++) {
+            double miss = trials->items[i].miss[method];
+
+            if (trials->items[i].network != k || isnan(miss))
+                continue;
+            own += fabs(exp(miss) - 1);
+            n++;
+        }
+        sum += n > 0 ? own / n : 0;
+        n_seen += n > 0;
+    }
+    return n_seen > 0 ? sum / n_seen : (double)NAN;
+}
+
+/* The quantile that a new row stays below as often as `coverage` says. */
+static double conformal(double *scores, size_t n)
+{
+    size_t rank = (size_t)ceil(coverage * (double)(n + 1));
+
+    qsort(scores, n, sizeof *scores, compare_doubles);
+    return scores[rank < n ? rank - 1 : n - 1];
+}
+
+/* A share of the variance comes from how far the levels are apart. */
+static double spread_at(double distance, double reference)
+{
+    static const double share = 1.0 / 3;
+    double ratio = reference > 0 ? distance / reference : 1;
+
+    return sqrt(1 - share + share * ratio * ratio);
+}
+
+double calibration_width(const struct calibration *calibration, double distance)
+{
+    return calibration->width * spread_at(distance, calibration->distance);
+}
+
+/* Scores of one network (SIZE_MAX: of all) into the array. */
+static size_t take_scores(const struct trials *trials,
+                          const struct calibration *own, size_t network,
+                          double *scores)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < trials->n; i++) {
+        const struct trial *trial = &trials->items[i];
+
+        if (network != SIZE_MAX && trial->network != network)
+            continue;
+        if (!isnan(trial->miss[own->method]))
+            scores[n++] = fabs(trial->miss[own->method]) /
+                          spread_at(trial->distance, own->distance);
+    }
+    return n;
+}
+
+/* Levels: the quantile of all rows. Networks: rows of one are wrong together,
+ * so that each network is one draw, however many rows it has. The width is the
+ * quantile of the one that was predicted worst, and not less than what
+ * Student's distribution gives for a draw more. */
+static double find_width(const struct calibration *own,
+                         const struct trials *trials, enum sight sight,
+                         size_t n_networks, double *scores)
+{
+    double width = NAN, squares = 0, n_seen = 0;
+
+    if (sight == SIGHT_LEVELS) {
+        size_t n = take_scores(trials, own, SIZE_MAX, scores);
+
+        return n ? conformal(scores, n) : (double)NAN;
+    }
+    for (size_t k = 0; k < n_networks; k++) {
+        size_t n = take_scores(trials, own, k, scores);
+        double sum = 0;
+
+        if (!n)
+            continue;
+        width = fmax(width, conformal(scores, n));
+        for (size_t i = 0; i < n; i++)
+            sum += scores[i] * scores[i];
+        squares += sum / (double)n;
+        n_seen++;
+    }
+    return fmax(width, student_critical(1 - coverage, n_seen) *
+                           sqrt(squares / n_seen * (1 + 1 / n_seen)));
+}
+
+static enum assay_status set_width(struct calibration *own,
+                                   const struct trials *trials,
+                                   enum sight sight, size_t n_networks,
+                                   struct error *err)
+{
+    double *scores = mem_array(trials->n + 1, sizeof *scores);
+
+    if (!scores)
+        return error_nomem(err, trials->n * sizeof *scores, "intervals");
+    own->width = find_width(own, trials, sight, n_networks, scores);
+    mem_free(scores);
+    return ASSAY_OK;
+}
+
+/* Whether a method is better than another beyond doubt: the rows of a level
+ * (of a network) together say one thing, and what they say must be two
+ * standard errors from nothing. Differences of a few held-back levels are
+ * mostly luck. */
+static bool is_better(const struct trials *trials, enum method method,
+                      enum method than)
+{
+    double n_groups = 0, sum = 0, squares = 0, mean, variance;
+
+    for (size_t i = 0; i < trials->n;) {
+        size_t group = trials->items[i].group;
+        double own = 0, n = 0;
+
+        for (; i < trials->n && trials->items[i].group == group; i++, n++)
+            own += fabs(exp(trials->items[i].miss[than]) - 1) -
+                   fabs(exp(trials->items[i].miss[method]) - 1);
+        sum += own / n;
+        squares += own / n * own / n;
+        n_groups++;
+    }
+    if (isnan(sum) || n_groups < 2)
+        return false;
+    mean = sum / n_groups;
+    variance = fmax(squares / n_groups - mean * mean, 0) / (n_groups - 1);
+    return mean > 2 * sqrt(variance);
+}
+
+/* What is known to do well, unless the rows held back say otherwise. */
+static void choose_method(struct calibration *own, const struct trials *trials,
+                          enum sight sight, size_t n_networks,
+                          enum method wanted)
+{
+    own->method =
+        sight == SIGHT_LEVELS && trials->n ? METHOD_BLEND : METHOD_PHYSICAL;
+    for (int m = 0; m < N_METHODS; m++) {
+        own->error[m] = mean_error(trials, n_networks, (enum method)m);
+        if (wanted == N_METHODS &&
+            is_better(trials, (enum method)m, own->method))
+            own->method = (enum method)m;
+    }
+    if (wanted < N_METHODS &&
+        (sight == SIGHT_LEVELS || method_is_for_all(wanted)))
+        own->method = wanted;
+}
+
+static double mean_distance(const struct trials *trials)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < trials->n; i++)
+        sum += trials->items[i].distance;
+    return trials->n ? sum / (double)trials->n : 0;
+}
+
+static enum assay_status
+calibrate_sight(const struct samples *samples, const struct predictor *all,
+                const struct predictor_options *options, enum sight sight,
+                enum method wanted, struct calibration *own, struct error *err)
+{
+    struct trials trials = {0};
+    struct fold fold = {.sight = sight, .all = all};
+    enum assay_status st = ASSAY_OK;
+
+    *own = (struct calibration){.width = NAN};
+    fold.n_folds =
+        sight == SIGHT_LEVELS ? (size_t)most_folds : samples->n_networks;
+    /* One network alone leaves nothing to learn from. */
+    if (sight == SIGHT_NETWORKS && samples->n_networks < 2)
+        fold.n_folds = 0;
+    for (; !st && fold.index < fold.n_folds; fold.index++)
+        st = try_fold(&trials, &fold, samples, options, err);
+    own->n = trials.n;
+    own->is_known = trials.n > 0;
+    own->distance = mean_distance(&trials);
+    choose_method(own, &trials, sight, samples->n_networks, wanted);
+    if (!st && trials.n)
+        st = set_width(own, &trials, sight, samples->n_networks, err);
+    mem_free(trials.items);
+    return st;
+}
+
+enum assay_status calibrate(const struct samples *samples,
+                            const struct predictor_options *options,
+                            enum method wanted,
+                            struct calibration out[N_SIGHTS], struct error *err)
+{
+    struct predictor_options families = {.needs_families = true,
+                                         .n_threads = options->n_threads,
+                                         .seed = options->seed};
+    struct predictor all = {0};
+    enum assay_status st = predictor_fit(&all, samples, &families, err);
+
+    for (int s = 0; !st && s < N_SIGHTS; s++)
+        st = calibrate_sight(samples, &all, options, (enum sight)s, wanted,
+                             &out[s], err);
+    predictor_release(&all);
+    return st;
+}

@@ -1,0 +1,182 @@
+/* predict/selection.c - see selection.h. */
+#include "predict/selection.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { max_level = 95 };
+
+void selection_release(struct selection *selection)
+{
+    for (size_t i = 0; i < selection->n; i++)
+        mem_free(selection->items[i].network);
+    mem_free(selection->items);
+    *selection = (struct selection){0};
+}
+
+static enum assay_status add(struct selection *selection, const char *name,
+                             size_t n, int64_t first, int64_t last,
+                             struct error *err)
+{
+    struct selected_levels *moved =
+        vec_reserve(selection->items, &selection->capacity, selection->n + 1,
+                    sizeof *moved);
+    char *copy = mem_strndup(name, n);
+    char *canonical = copy ? mem_strdup(network_canonical(copy)) : NULL;
+
+    mem_free(copy);
+    if (moved)
+        selection->items = moved;
+    if (!moved || !canonical) {
+        mem_free(canonical);
+        return error_nomem(err, n, "a network");
+    }
+    moved[selection->n++] = (struct selected_levels){canonical, first, last};
+    return ASSAY_OK;
+}
+
+static enum assay_status refuse(const char *text, const char *at,
+                                const char *wanted, struct error *err)
+{
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "'%s': %s at '%.24s'; networks and levels are written as "
+                     "resnet18,resnet50:0,30,50..70",
+                     text, wanted, at);
+}
+
+/* "30", "5..85", "50..", "..50" */
+static enum assay_status read_levels(const char *text, const char *at, size_t n,
+                                     int64_t *first, int64_t *last,
+                                     struct error *err)
+{
+    char word[24];
+    long long low = 0, high = max_level;
+    int used = 0;
+
+    if (n >= sizeof word)
+        return refuse(text, at, "a level is wanted", err);
+    memcpy(word, at, n);
+    word[n] = '\0';
+    if (sscanf(word, "%9lld..%9lld%n", &low, &high, &used) != 2 || word[used]) {
+        used = 0;
+        low = 0;
+        high = max_level;
+        if (sscanf(word, "%9lld..%n", &low, &used) == 1 && used && !word[used])
+            high = max_level;
+        else if ((used = 0, sscanf(word, "..%9lld%n", &high, &used)) == 1 &&
+                 !word[used])
+            low = 0;
+        else if ((used = 0, sscanf(word, "%9lld%n", &low, &used)) == 1 &&
+                 !word[used])
+            high = low;
+        else
+            return refuse(text, at, "a level is wanted", err);
+    }
+    if (low < 0 || high > max_level || low > high)
+        return refuse(text, at, "levels lie between 0 and 95", err);
+    *first = low;
+    *last = high;
+    return ASSAY_OK;
+}
+
+static bool begins_level(const char *at)
+{
+    return strchr("0123456789.", *at) && *at;
+}
+
+enum assay_status selection_parse(struct selection *selection, const char *text,
+                                  struct error *err)
+{
+    const char *name = NULL, *at = text;
+    size_t n_name = 0;
+    enum assay_status st = ASSAY_OK;
+
+    while (!st) {
+        size_t n = strcspn(at, ",");
+        int64_t first = 0, last = max_level;
+
+        if (name && begins_level(at)) {
+            st = read_levels(text, at, n, &first, &last, err);
+        } else {
+            const char *colon = memchr(at, ':', n);
+
+            name = at;
+            n_name = colon ? (size_t)(colon - at) : n;
+            if (!n_name)
+                return refuse(text, at, "a network is wanted", err);
+            if (colon)
+                st = read_levels(text, colon + 1, n - n_name - 1, &first, &last,
+                                 err);
+            else
+                last = 100;
+        }
+        if (!st)
+            st = add(selection, name, n_name, first, last, err);
+        if (!at[n])
+            break;
+        at += n + 1;
+    }
+    return st;
+}
+
+bool selection_has(const struct selection *selection,
+                   const struct description *description)
+{
+    for (size_t i = 0; i < selection->n; i++) {
+        const struct selected_levels *item = &selection->items[i];
+
+        if (strcmp(item->network, description->network) == 0 &&
+            description->level >= item->first &&
+            description->level <= item->last)
+            return true;
+    }
+    return selection->n == 0;
+}
+
+/* The networks that have rows, each once. */
+static void list_networks(const struct data_set *set, struct str *names)
+{
+    const char *before = "";
+
+    for (size_t i = 0; i < set->n_rows; i++) {
+        const char *name = set->descriptions[set->rows[i].description].network;
+
+        /* Without memory the message is shorter. */
+        if (strcmp(name, before) != 0 && !strstr(str_text(names), name))
+            (void)str_printf(names, "%s%s", names->n ? ", " : "", name);
+        before = name;
+    }
+}
+
+static bool has_rows(const struct data_set *set, const char *network)
+{
+    for (size_t i = 0; i < set->n_rows; i++) {
+        if (strcmp(set->descriptions[set->rows[i].description].network,
+                   network) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum assay_status selection_check(const struct selection *selection,
+                                  const struct data_set *set, struct error *err)
+{
+    for (size_t i = 0; i < selection->n; i++) {
+        struct str names = {0};
+        enum assay_status st;
+
+        if (has_rows(set, selection->items[i].network))
+            continue;
+        list_networks(set, &names);
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "there are no rows of '%s' that could be used; those "
+                       "there are: %s",
+                       selection->items[i].network, str_text(&names));
+        str_release(&names);
+        return st;
+    }
+    return ASSAY_OK;
+}
