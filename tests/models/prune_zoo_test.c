@@ -38,12 +38,13 @@ static void fill(struct graph *graph)
     struct random random = random_seed(1);
 
     for (size_t i = 0; i < n_values; i++)
-        values[i] = (float)random_unit(&random) - 0.4F;
+        values[i] = (float)random_unit(&random) - 0.5F;
     for (uint32_t id = 0; id < graph_value_count(graph); id++) {
         const struct value *value = graph_value(graph, id);
         bool is_matrix = value->shape.rank > 1;
         struct tensor data;
         size_t n, row;
+        float *to, scale;
 
         if (value->kind != VALUE_PARAMETER && value->kind != VALUE_BUFFER)
             continue;
@@ -51,10 +52,10 @@ static void fill(struct graph *graph)
                   ASSAY_OK);
         n = tensor_elements(&data);
         row = n / (size_t)value->shape.dims[0];
+        scale = is_matrix ? 2 / (float)sqrt((double)row) : 1;
+        to = tensor_f32(&data);
         for (size_t i = 0; i < n; i++)
-            tensor_f32(&data)[i] =
-                is_matrix ? values[i % n_values] * 2 / (float)sqrt((double)row)
-                          : 1 + values[i % n_values];
+            to[i] = values[i % n_values] * scale + (is_matrix ? 0.0F : 1.0F);
         CHECK_INT(graph_set_data(graph, id, data, &err), ASSAY_OK);
     }
 }
@@ -245,8 +246,8 @@ static void check_zeros(const char *name)
     struct tensor want, got;
 
     /* The deeper ones of a family have the same parts. */
-    if (model_task(name) == TASK_DETECTION || strstr(name, "vgg16") ||
-        strstr(name, "vgg19") || strcmp(name, "resnet101") == 0)
+    if (model_task(name) == TASK_DETECTION || strstr(name, "vgg1") ||
+        strcmp(name, "resnet101") == 0)
         return;
     graph = build(name);
     fill(graph);

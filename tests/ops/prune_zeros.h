@@ -35,9 +35,16 @@ static inline void number_rows(const struct graph *graph)
     for (uint32_t id = 0; id < graph_value_count(graph); id++) {
         const struct value *value = graph_value(graph, id);
 
-        for (size_t i = 0; has_rows(value) && i < tensor_elements(&value->data);
-             i++)
-            tensor_f32(&value->data)[i] = (float)(i / row_elements(value));
+        size_t n, row;
+        float *data;
+
+        if (!has_rows(value))
+            continue;
+        n = tensor_elements(&value->data);
+        row = row_elements(value);
+        data = tensor_f32(&value->data);
+        for (size_t i = 0; i < n; i++)
+            data[i] = (float)(i / row);
     }
 }
 
