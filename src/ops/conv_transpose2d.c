@@ -1,6 +1,8 @@
 /* ops/conv_transpose2d.c - see conv_transpose2d.h. */
 #include "ops/conv_transpose2d.h"
 
+#include "ops/conv_gradient.h"
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -118,6 +120,44 @@ static void count_cost(const struct node *node,
                   (uint64_t)(w->dims[1] * w->dims[2] * w->dims[3]);
 }
 
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    struct op_reads reads = gradient_reads_factors(node, wanted);
+
+    reads.outputs = conv_transpose2d_attrs(node)->has_relu;
+    return reads;
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    static const int64_t dense[2] = {1, 1};
+    const struct conv_transpose2d_attrs *attrs = conv_transpose2d_attrs(node);
+    const struct tensor *x = pass->inputs[CONV_TRANSPOSE2D_X];
+    const struct tensor *w = pass->inputs[CONV_TRANSPOSE2D_WEIGHT];
+    struct conv_sides sides;
+    struct tensor dy;
+    enum assay_status st = gradient_rectify(
+        context, attrs->has_relu, 0, &pass->outputs[0], pass->dy[0], &dy, err);
+
+    if (st)
+        return st;
+    sides = conv_sides_2d(&dy.shape, &x->shape, &w->shape, 1, attrs->stride,
+                          dense, attrs->before);
+    if (op_wants(pass, CONV_TRANSPOSE2D_X))
+        conv_to_small(context, &sides, tensor_f32(w), tensor_f32(&dy),
+                      tensor_f32(&pass->dx[CONV_TRANSPOSE2D_X]));
+    if (op_wants(pass, CONV_TRANSPOSE2D_WEIGHT))
+        conv_to_weight(context, &sides, tensor_f32(x), tensor_f32(&dy),
+                       tensor_f32(&pass->dx[CONV_TRANSPOSE2D_WEIGHT]));
+    if (op_wants(pass, CONV_TRANSPOSE2D_BIAS))
+        gradient_channel_sums(context, &dy, &pass->dx[CONV_TRANSPOSE2D_BIAS]);
+    tensor_release(&dy);
+    return ASSAY_OK;
+}
+
 const struct op_class op_conv_transpose2d = {
     .name = "ConvTranspose2d",
     .attrs_bytes = sizeof(struct conv_transpose2d_attrs),
@@ -128,5 +168,7 @@ const struct op_class op_conv_transpose2d = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = backward,
+    .backward_reads = backward_reads,
     .is_f32 = true,
 };

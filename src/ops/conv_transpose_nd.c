@@ -1,5 +1,7 @@
 /* ops/conv_transpose_nd.c - convolution backwards, see conv_nd.h. */
+#include "ops/conv_gradient.h"
 #include "ops/conv_nd.h"
+#include "ops/gradient.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -173,6 +175,32 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct tensor *x = pass->inputs[X], *w = pass->inputs[WEIGHT];
+    struct conv_sides sides = {
+        .images = x->shape.dims[0],
+        .groups = ((const struct conv_transpose_nd_attrs *)node->attrs)->groups,
+        .small_channels = x->shape.dims[1],
+        .large_channels = pass->dy[0]->shape.dims[1]};
+    enum assay_status st = fit(node, pass->inputs, &sides.window, err);
+
+    if (st)
+        return st;
+    if (op_wants(pass, X))
+        conv_to_small(context, &sides, tensor_f32(w), tensor_f32(pass->dy[0]),
+                      tensor_f32(&pass->dx[X]));
+    if (op_wants(pass, WEIGHT))
+        conv_to_weight(context, &sides, tensor_f32(x), tensor_f32(pass->dy[0]),
+                       tensor_f32(&pass->dx[WEIGHT]));
+    if (op_wants(pass, BIAS))
+        gradient_channel_sums(context, pass->dy[0], &pass->dx[BIAS]);
+    return ASSAY_OK;
+}
+
 static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
                        const struct tensor *outputs, struct cost *cost)
@@ -196,5 +224,7 @@ const struct op_class op_conv_transpose_nd = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = backward,
+    .backward_reads = gradient_reads_factors,
     .is_f32 = true,
 };

@@ -156,14 +156,6 @@ static enum assay_status forward(const struct op_context *context,
                 node->n_outputs > 1 ? &outputs[1] : NULL, err);
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
-{
-    uint64_t all = ((uint64_t)1 << node->n_inputs) - 1;
-
-    (void)wanted;
-    return (struct op_reads){.inputs = all & ~(uint64_t)(1 << DROPOUT_X)};
-}
-
 static enum assay_status backward(const struct op_context *context,
                                   const struct node *node,
                                   const struct op_backward *pass,
@@ -185,6 +177,6 @@ const struct op_class op_dropout_training = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .backward_reads = backward_reads,
+    .backward_reads = gradient_reads_settings,
     .is_cheap = true,
 };

@@ -1,6 +1,7 @@
 /* ops/gather.c - see gather.h. */
 #include "ops/gather.h"
 
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -76,6 +77,46 @@ static enum assay_status run_gather(const struct op_context *context,
         read += (size_t)x->dims[axis] * slice;
     }
     return st;
+}
+
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    (void)node, (void)wanted;
+    return (struct op_reads){.inputs = 1 << GATHER_INDICES};
+}
+
+/* Slices that were picked several times get the sum. */
+static enum assay_status backward_gather(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct op_backward *pass,
+                                         struct error *err)
+{
+    const struct gather_attrs *attrs = node->attrs;
+    const struct tensor *indices = pass->inputs[GATHER_INDICES];
+    const struct shape *x = &pass->dx[0].shape;
+    int64_t n = (int64_t)tensor_elements(indices), slice, outer;
+    int parts = gradient_parts(context, tensor_elements(pass->dy[0]));
+    int axis;
+    enum assay_status st = axis_resolve(attrs->axis, x->rank, &axis, err);
+
+    if (st)
+        return st;
+    slice = shape_span(x, axis + 1, x->rank);
+    outer = shape_span(x, 0, axis);
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t o = 0; o < outer; o++) {
+        float *dx = tensor_f32(&pass->dx[0]) + o * x->dims[axis] * slice;
+        const float *dy = tensor_f32(pass->dy[0]) + o * n * slice;
+
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = int_at(indices, (size_t)i);
+
+            at += at < 0 ? x->dims[axis] : 0;
+            for (int64_t k = 0; k < slice; k++)
+                dx[at * slice + k] += dy[i * slice + k];
+        }
+    }
+    return ASSAY_OK;
 }
 
 /* ---- GatherElements: one element an index ------------------------------ */
@@ -235,13 +276,13 @@ static void count_cost(const struct node *node,
     cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
 }
 
-/* X(symbol, name) */
+/* X(symbol, name, backward, what it reads) */
 #define GATHER_LIST(X)                                                         \
-    X(gather, "Gather")                                                        \
-    X(gather_elements, "GatherElements")                                       \
-    X(gather_nd, "GatherND")
+    X(gather, "Gather", backward_gather, backward_reads)                       \
+    X(gather_elements, "GatherElements", NULL, NULL)                           \
+    X(gather_nd, "GatherND", NULL, NULL)
 
-#define CLASS(symbol, text)                                                    \
+#define CLASS(symbol, text, passes, reads)                                     \
     WIDEN_FORWARD(forward_##symbol, run_##symbol)                              \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
@@ -253,5 +294,7 @@ static void count_cost(const struct node *node,
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
         .cost = count_cost,                                                    \
+        .backward = passes,                                                    \
+        .backward_reads = reads,                                               \
     };
 GATHER_LIST(CLASS)

@@ -21,6 +21,21 @@ struct op_reads gradient_reads_output(const struct node *node, uint64_t wanted)
     return (struct op_reads){.outputs = wanted & 1};
 }
 
+struct op_reads gradient_reads_factors(const struct node *node, uint64_t wanted)
+{
+    (void)node;
+    return (struct op_reads){.inputs = (wanted & 1) << 1 | (wanted >> 1 & 1)};
+}
+
+struct op_reads gradient_reads_settings(const struct node *node,
+                                        uint64_t wanted)
+{
+    uint64_t all = ((uint64_t)1 << node->n_inputs) - 1;
+
+    (void)wanted;
+    return (struct op_reads){.inputs = all & ~(uint64_t)1};
+}
+
 int gradient_parts(const struct op_context *context, size_t n)
 {
     return n < parallel_elements ? 1 : op_threads(context);

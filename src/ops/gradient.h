@@ -12,6 +12,13 @@
 struct op_reads gradient_reads_input(const struct node *node, uint64_t wanted);
 struct op_reads gradient_reads_output(const struct node *node, uint64_t wanted);
 
+/* ... of products of their first two inputs: each for the other's gradient. */
+struct op_reads gradient_reads_factors(const struct node *node,
+                                       uint64_t wanted);
+/* ... of ops that are told how to move x by their other inputs. */
+struct op_reads gradient_reads_settings(const struct node *node,
+                                        uint64_t wanted);
+
 /* Into how many parts n elements are cut for the threads. */
 int gradient_parts(const struct op_context *context, size_t n);
 

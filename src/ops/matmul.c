@@ -2,7 +2,9 @@
 #include "ops/matmul.h"
 
 #include "base/mem.h"
+#include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/matmul_backward.h"
 #include "ops/matrix.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -274,6 +276,8 @@ const struct op_class op_matmul = {
     .infer = infer_matmul,
     .forward = forward_matmul,
     .cost = cost_matmul,
+    .backward = matmul_backward,
+    .backward_reads = gradient_reads_factors,
 };
 
 const struct op_class op_gemm = {
@@ -286,6 +290,8 @@ const struct op_class op_gemm = {
     .infer = infer_gemm,
     .forward = forward_gemm,
     .cost = cost_gemm,
+    .backward = gemm_backward,
+    .backward_reads = gradient_reads_factors,
 };
 
 const struct op_class op_det = {

@@ -2,15 +2,14 @@
 #include "ops/normalize.h"
 
 #include "ops/int_list.h"
+#include "ops/normalize_backward.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
 #include <math.h>
 
-/* Two passes: a mean far from 0 would spoil the variance otherwise. */
-static void find_moments(const float *x, size_t n, double *mean,
-                         double *variance)
+void normalize_moments(const float *x, size_t n, double *mean, double *variance)
 {
     double sum = 0, squares = 0;
 
@@ -69,7 +68,7 @@ forward_instance_norm(const struct op_context *context, const struct node *node,
         float scale, shift;
         double mean, variance;
 
-        find_moments(x, plane, &mean, &variance);
+        normalize_moments(x, plane, &mean, &variance);
         scale = (float)((double)tensor_f32(inputs[1])[i % channels] /
                         sqrt(variance + (double)attrs->eps));
         shift = tensor_f32(inputs[2])[i % channels];
@@ -137,7 +136,7 @@ static enum assay_status forward_layer_norm(const struct op_context *context,
         double mean, variance;
         float factor;
 
-        find_moments(from, n, &mean, &variance);
+        normalize_moments(from, n, &mean, &variance);
         factor = (float)(1 / sqrt(variance + (double)attrs->eps));
         for (size_t k = 0; k < n; k++)
             to[k] = (from[k] - (float)mean) * factor * scale[k] +
@@ -230,6 +229,9 @@ forward_local_response_norm(const struct op_context *context,
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
         .cost = rule_cost_elementwise,                                         \
+        .backward = symbol##_backward,                                         \
+        .backward_reads = symbol##_backward_reads,                             \
+        .is_cheap = true,                                                      \
         .is_f32 = true,                                                        \
     };
 NORM_LIST(CLASS)

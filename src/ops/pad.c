@@ -2,6 +2,7 @@
 #include "ops/pad.h"
 
 #include "base/mem.h"
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -88,29 +89,44 @@ static void fill(const struct tensor *y, const struct tensor *value)
         memcpy(data + i * bytes, with, bytes);
 }
 
-/* The part of x that is not cut off, into y. */
+/* The part of x that is not cut off: where it begins in x and in y. */
+struct inside {
+    struct shape shape;
+    struct strides in_x, in_y;
+    int64_t from_x, from_y;
+};
+
+/* False where nothing is left. */
+static bool find_inside(const struct shape *x, const struct shape *y,
+                        const struct pads *pads, struct inside *inside)
+{
+    *inside = (struct inside){
+        .shape = *x, .in_x = strides_dense(x), .in_y = strides_dense(y)};
+    for (int i = 0; i < x->rank; i++) {
+        int64_t before = pads->before[i], after = pads->after[i];
+
+        inside->shape.dims[i] +=
+            (before < 0 ? before : 0) + (after < 0 ? after : 0);
+        if (inside->shape.dims[i] <= 0)
+            return false;
+        inside->from_x += (before < 0 ? -before : 0) * inside->in_x.of[i];
+        inside->from_y += (before > 0 ? before : 0) * inside->in_y.of[i];
+    }
+    return true;
+}
+
 static void copy_inside(const struct op_context *context,
                         const struct tensor *x, const struct tensor *y,
                         const struct pads *pads)
 {
-    struct strides from = strides_dense(&x->shape);
-    struct strides to = strides_dense(&y->shape);
-    struct shape inside = x->shape;
-    int64_t read = 0, write = 0;
     int64_t bytes = (int64_t)dtype_bytes(x->dtype);
+    struct inside inside;
 
-    for (int i = 0; i < x->shape.rank; i++) {
-        int64_t before = pads->before[i], after = pads->after[i];
-
-        inside.dims[i] += (before < 0 ? before : 0) + (after < 0 ? after : 0);
-        if (inside.dims[i] <= 0)
-            return;
-        read += (before < 0 ? -before : 0) * from.of[i];
-        write += (before > 0 ? before : 0) * to.of[i];
-    }
-    strided_copy(context, &inside, (size_t)bytes,
-                 (char *)tensor_data(x) + read * bytes, &from,
-                 (char *)tensor_data(y) + write * bytes, &to);
+    if (find_inside(&x->shape, &y->shape, pads, &inside))
+        strided_copy(
+            context, &inside.shape, (size_t)bytes,
+            (char *)tensor_data(x) + inside.from_x * bytes, &inside.in_x,
+            (char *)tensor_data(y) + inside.from_y * bytes, &inside.in_y);
 }
 
 /* Which of `size` elements stands at a position that may lie outside. */
@@ -188,6 +204,82 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* dy of each element of y goes to the one of x that it repeats. */
+static void add_mapped(const struct tensor *dy, const struct tensor *dx,
+                       const struct pads *pads, enum pad_mode mode)
+{
+    struct strides to = strides_dense(&dx->shape);
+    const struct shape *y = &dy->shape;
+
+    for (size_t k = 0; k < tensor_elements(dy); k++) {
+        int64_t rest = (int64_t)k, at = 0;
+
+        for (int i = y->rank - 1; i >= 0; i--) {
+            at += source(mode, rest % y->dims[i] - pads->before[i],
+                         dx->shape.dims[i]) *
+                  to.of[i];
+            rest /= y->dims[i];
+        }
+        tensor_f32(dx)[at] += tensor_f32(dy)[k];
+    }
+}
+
+/* Of the value: what of dy does not come from x. */
+static void sum_outside(const struct tensor *dy, const struct shape *x,
+                        const struct pads *pads, const struct tensor *dvalue)
+{
+    struct inside inside;
+    struct walk walk = {0};
+    double sum = 0;
+
+    for (size_t i = 0; i < tensor_elements(dy); i++)
+        sum += (double)tensor_f32(dy)[i];
+    if (find_inside(x, &dy->shape, pads, &inside))
+        walk = walk_start(&inside.shape, &inside.in_y, 1);
+    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
+        const float *from = tensor_f32(dy) + inside.from_y + walk.at[0];
+
+        for (int64_t i = 0; i < walk.length; i++)
+            sum -= (double)from[i * walk.steps[0]];
+    }
+    tensor_f32(dvalue)[0] = (float)sum;
+}
+
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    struct op_reads reads = gradient_reads_settings(node, wanted);
+
+    reads.inputs &= ~(uint64_t)(1 << PAD_VALUE);
+    return reads;
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct pad_attrs *attrs = node->attrs;
+    const struct shape *x = &pass->inputs[PAD_X]->shape;
+    const struct tensor *dy = pass->dy[0], *dx = &pass->dx[PAD_X];
+    struct inside inside;
+    struct pads pads;
+    enum assay_status st = get_pads(node, pass->inputs, &pads, err);
+
+    if (st)
+        return st;
+    if (attrs->mode == PAD_CONSTANT && op_wants(pass, PAD_VALUE))
+        sum_outside(dy, x, &pads, &pass->dx[PAD_VALUE]);
+    if (!op_wants(pass, PAD_X) || !tensor_elements(dx))
+        return ASSAY_OK;
+    if (attrs->mode != PAD_CONSTANT)
+        add_mapped(dy, dx, &pads, attrs->mode);
+    else if (find_inside(x, &dy->shape, &pads, &inside))
+        strided_copy(context, &inside.shape, sizeof(float),
+                     tensor_f32(dy) + inside.from_y, &inside.in_y,
+                     tensor_f32(dx) + inside.from_x, &inside.in_x);
+    return ASSAY_OK;
+}
+
 const struct op_class op_pad = {
     .name = "Pad",
     .attrs_bytes = sizeof(struct pad_attrs),
@@ -197,4 +289,6 @@ const struct op_class op_pad = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .backward = backward,
+    .backward_reads = backward_reads,
 };

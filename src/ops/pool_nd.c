@@ -1,6 +1,7 @@
 /* ops/pool_nd.c - see pool_nd.h. */
 #include "ops/pool_nd.h"
 
+#include "ops/gradient.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -196,7 +197,94 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, most)                                              \
+/* ---- backward --------------------------------------------------------- */
+
+static struct op_reads reads_of_norm(const struct node *node, uint64_t wanted)
+{
+    (void)node;
+    return (struct op_reads){.inputs = wanted & 1, .outputs = wanted & 1};
+}
+
+/* What an element of a window gets of dy: of a mean, or of a norm that came to
+ * y. */
+static float share_of(const struct node *node, const struct view *view,
+                      int64_t at, float y)
+{
+    double x, power = (double)view->attrs->power;
+
+    if (node->op == &op_avg_pool_nd)
+        return 1 / (float)count_steps(view);
+    x = (double)view->x[at];
+    if (x == 0 || y == 0)
+        return 0;
+    return (float)(copysign(pow(fabs(x), power - 1), x) *
+                   pow((double)y, 1 - power));
+}
+
+static void pass_position(const struct node *node, const struct view *view,
+                          float dy, float y, float *dx)
+{
+    if (node->op == &op_max_pool_nd) {
+        int64_t best = find_largest(view);
+
+        if (best >= 0)
+            dx[best] += dy;
+        return;
+    }
+    for (int64_t i = view->first[0]; i < view->end[0]; i++) {
+        for (int64_t j = view->first[1]; j < view->end[1]; j++) {
+            for (int64_t k = view->first[2]; k < view->end[2]; k++) {
+                int64_t at = view_index(view, i, j, k);
+
+                dx[at] += dy * share_of(node, view, at, y);
+            }
+        }
+    }
+}
+
+static void pass_channel(const struct node *node,
+                         const struct fitted_window *window,
+                         const struct op_backward *pass, int64_t channel)
+{
+    const int64_t *in = window->in, *out = window->out;
+    int64_t size = in[0] * in[1] * in[2], n = out[0] * out[1] * out[2];
+    struct view view = {.attrs = node->attrs, .window = window};
+    const float *dy = tensor_f32(pass->dy[0]) + channel * n;
+    const float *y = dy;
+
+    if (pass->inputs[0]->buffer)
+        view.x = tensor_f32(pass->inputs[0]) + channel * size;
+    if (pass->outputs[0].buffer)
+        y = tensor_f32(&pass->outputs[0]) + channel * n;
+    for (int64_t i = 0; i < n; i++) {
+        view.at[0] = i / out[2] / out[1];
+        view.at[1] = i / out[2] % out[1];
+        view.at[2] = i % out[2];
+        view_move(&view);
+        pass_position(node, &view, dy[i], y[i],
+                      tensor_f32(&pass->dx[0]) + channel * size);
+    }
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct pool_nd_attrs *attrs = node->attrs;
+    const struct shape *x = &pass->inputs[0]->shape;
+    struct fitted_window fitted;
+    enum assay_status st = window_fit(&attrs->window, x, &fitted, err);
+
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(op_threads(context))
+    for (int64_t i = 0; i < x->dims[0] * x->dims[1]; i++)
+        pass_channel(node, &fitted, pass, i);
+    return ASSAY_OK;
+}
+
+#define CLASS(symbol, text, most, reads)                                       \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct pool_nd_attrs),                           \
@@ -206,8 +294,10 @@ static enum assay_status forward(const struct op_context *context,
         .max_outputs = most,                                                   \
         .infer = infer,                                                        \
         .forward = forward,                                                    \
+        .backward = backward,                                                  \
+        .backward_reads = reads,                                               \
         .is_f32 = true,                                                        \
     };
-CLASS(max_pool_nd, "MaxPoolNd", 2)
-CLASS(avg_pool_nd, "AvgPoolNd", 1)
-CLASS(lp_pool_nd, "LpPoolNd", 1)
+CLASS(max_pool_nd, "MaxPoolNd", 2, gradient_reads_input)
+CLASS(avg_pool_nd, "AvgPoolNd", 1, NULL)
+CLASS(lp_pool_nd, "LpPoolNd", 1, reads_of_norm)

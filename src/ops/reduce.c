@@ -4,6 +4,7 @@
  * kernels work on rows. */
 #include "ops/reduce.h"
 
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -12,6 +13,7 @@
 #include "ops/widen.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     parallel_elements = 1 << 15,
@@ -62,21 +64,19 @@ typedef void reduce_row(const void *x, void *y, size_t n);
         *(type *)to = (type)(finish);                                          \
     }
 
-/* X(symbol, name, start of floats, of int64, of uint64, step, join, finish) */
+/* X(symbol, start of floats, of int64, of uint64, step, join, finish) */
 #define REDUCE_LIST(X)                                                         \
-    X(sum, "ReduceSum", 0, 0, 0, p + v, p + v, p)                              \
-    X(mean, "ReduceMean", 0, 0, 0, p + v, p + v, p / (count > 0 ? count : 1))  \
-    X(max, "ReduceMax", -INFINITY, INT64_MIN, 0, LARGER(p, v), LARGER(p, v),   \
-      p)                                                                       \
-    X(min, "ReduceMin", INFINITY, INT64_MAX, UINT64_MAX, SMALLER(p, v),        \
-      SMALLER(p, v), p)                                                        \
-    X(prod, "ReduceProd", 1, 1, 1, p *v, p *v, p)                              \
-    X(l1, "ReduceL1", 0, 0, 0, p + SIZE_OF(v), p + v, p)                       \
-    X(l2, "ReduceL2", 0, 0, 0, p + v * v, p + v, sqrt((double)p))              \
-    X(log_sum, "ReduceLogSum", 0, 0, 0, p + v, p + v, log((double)p))          \
-    X(sum_square, "ReduceSumSquare", 0, 0, 0, p + v * v, p + v, p)
+    X(sum, 0, 0, 0, p + v, p + v, p)                                           \
+    X(mean, 0, 0, 0, p + v, p + v, p / (count > 0 ? count : 1))                \
+    X(max, -INFINITY, INT64_MIN, 0, LARGER(p, v), LARGER(p, v), p)             \
+    X(min, INFINITY, INT64_MAX, UINT64_MAX, SMALLER(p, v), SMALLER(p, v), p)   \
+    X(prod, 1, 1, 1, p *v, p *v, p)                                            \
+    X(l1, 0, 0, 0, p + SIZE_OF(v), p + v, p)                                   \
+    X(l2, 0, 0, 0, p + v * v, p + v, sqrt((double)p))                          \
+    X(log_sum, 0, 0, 0, p + v, p + v, log((double)p))                          \
+    X(sum_square, 0, 0, 0, p + v * v, p + v, p)
 
-#define ROWS(symbol, name, of_float, of_i64, of_u64, step, join, finish)       \
+#define ROWS(symbol, of_float, of_i64, of_u64, step, join, finish)             \
     ROW(symbol##_f32, float, double, of_float, step, join, finish)             \
     ROW(symbol##_f64, double, double, of_float, step, join, finish)            \
     ROW(symbol##_i64, int64_t, int64_t, of_i64, step, join, finish)            \
@@ -106,7 +106,7 @@ static const struct {
     const struct op_class *op;
     reduce_row *f32, *f64, *i64, *u64;
 } reductions[] = {
-#define ENTRY(symbol, name, of_float, of_i64, of_u64, step, join, finish)      \
+#define ENTRY(symbol, of_float, of_i64, of_u64, step, join, finish)            \
     {&op_reduce_##symbol, symbol##_f32, symbol##_f64, symbol##_i64,            \
      symbol##_u64},
     REDUCE_LIST(ENTRY){&op_reduce_log_sum_exp, log_sum_exp_float,
@@ -239,6 +239,168 @@ static enum assay_status kernel(const struct op_context *context,
 
 WIDEN_FORWARD(forward, kernel)
 
+/* ---- backward --------------------------------------------------------- */
+
+/* X(symbol, slope of one x, whether that reads x, y): n of them became y. */
+#define SLOPE_LIST(X)                                                          \
+    X(sum, 1, 0, 0)                                                            \
+    X(mean, 1 / n, 0, 0)                                                       \
+    X(l1, x > 0 ? 1 : x < 0 ? -1 : 0, 1, 0)                                    \
+    X(l2, y > 0 ? x / y : 0, 1, 1)                                             \
+    X(log_sum, expf(-y), 0, 1)                                                 \
+    X(log_sum_exp, expf(x - y), 1, 1)                                          \
+    X(sum_square, 2 * x, 1, 0)                                                 \
+    X(max, x == y ? 1 : 0, 1, 1)                                               \
+    X(min, x == y ? 1 : 0, 1, 1)
+
+/* n elements of x, of which each goes into one of y, y_step apart. */
+struct slope_row {
+    const float *x, *y, *dy;
+    float *dx;
+    int64_t length, y_step;
+    float n;
+};
+
+typedef void slope_kernel(const struct slope_row *row);
+
+#define SLOPE_ROW(symbol, slope, reads_x, reads_y)                             \
+    static void symbol##_slope(const struct slope_row *row)                    \
+    {                                                                          \
+        const float n = row->n;                                                \
+                                                                               \
+        (void)n;                                                               \
+        for (int64_t i = 0; i < row->length; i++) {                            \
+            const float x = reads_x ? row->x[i] : 0;                           \
+            const float y = reads_y ? row->y[i * row->y_step] : 0;             \
+                                                                               \
+            (void)x, (void)y;                                                  \
+            row->dx[i] = row->dy[i * row->y_step] * (slope);                   \
+        }                                                                      \
+    }
+SLOPE_LIST(SLOPE_ROW)
+
+static const struct slope {
+    const struct op_class *op;
+    slope_kernel *kernel;
+    bool reads_x, reads_y;
+} slopes[] = {
+#define SLOPE_ENTRY(symbol, slope, reads_x, reads_y)                           \
+    {&op_reduce_##symbol, symbol##_slope, reads_x, reads_y},
+    SLOPE_LIST(SLOPE_ENTRY)};
+
+static const struct slope *find_slope(const struct node *node)
+{
+    const struct slope *slope = slopes;
+
+    while (slope->op != node->op)
+        slope++;
+    return slope;
+}
+
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    const struct slope *slope = find_slope(node);
+    struct op_reads reads = gradient_reads_settings(node, wanted);
+
+    reads.inputs |= slope->reads_x;
+    reads.outputs = slope->reads_y;
+    return reads;
+}
+
+/* Steps through y while x is walked: 0 along what is reduced. */
+static struct strides steps_in_y(const struct shape *x, unsigned axes)
+{
+    struct strides strides = {{0}};
+    int64_t step = 1;
+
+    for (int i = x->rank - 1; i >= 0; i--) {
+        if (axes >> i & 1)
+            continue;
+        strides.of[i] = step;
+        step *= x->dims[i];
+    }
+    return strides;
+}
+
+/* dy over how many elements of x are the extreme one that is y; dy itself,
+ * shared, of the other reductions. */
+static enum assay_status share_ties(const struct op_context *context,
+                                    const struct node *node,
+                                    const struct op_backward *pass,
+                                    const struct walk *start,
+                                    struct tensor *out, struct error *err)
+{
+    const struct tensor *y = &pass->outputs[0];
+    struct walk walk = *start;
+    enum assay_status st;
+
+    if (node->op != &op_reduce_max && node->op != &op_reduce_min) {
+        *out = tensor_share(pass->dy[0]);
+        return ASSAY_OK;
+    }
+    st = tensor_new(context->pool, DTYPE_F32, &y->shape, out, err);
+    if (st)
+        return st;
+    memset(tensor_data(out), 0, tensor_bytes(out));
+    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
+        const float *x = tensor_f32(pass->inputs[0]) + walk.at[0];
+
+        for (int64_t i = 0; i < walk.length; i++) {
+            int64_t at = walk.at[1] + i * walk.steps[1];
+
+            tensor_f32(out)[at] += x[i] == tensor_f32(y)[at];
+        }
+    }
+    for (size_t i = 0; i < tensor_elements(out); i++)
+        tensor_f32(out)[i] = tensor_f32(pass->dy[0])[i] / tensor_f32(out)[i];
+    return ASSAY_OK;
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct slope *slope = find_slope(node);
+    const struct shape *x = &pass->dx[0].shape;
+    size_t n_x = tensor_elements(&pass->dx[0]);
+    size_t n_y = tensor_elements(pass->dy[0]);
+    int parts = gradient_parts(context, n_x);
+    struct tensor dy = {0};
+    struct walk walk;
+    unsigned axes;
+    enum assay_status st = get_axes(node, pass->inputs, &axes, err);
+
+    if (st || !n_x)
+        return st;
+    walk = walk_start(
+        x, (struct strides[]){strides_dense(x), steps_in_y(x, axes)}, 2);
+    st = share_ties(context, node, pass, &walk, &dy, err);
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int part = 0; part < parts; part++) {
+        int64_t first = walk.n_rows * part / parts;
+        int64_t last = walk.n_rows * (part + 1) / parts;
+        struct walk now = walk;
+
+        walk_seek(&now, first);
+        for (int64_t i = first; i < last; i++, walk_next(&now))
+            slope->kernel(&(struct slope_row){
+                .x = slope->reads_x ? tensor_f32(pass->inputs[0]) + now.at[0]
+                                    : NULL,
+                .y = slope->reads_y ? tensor_f32(&pass->outputs[0]) + now.at[1]
+                                    : NULL,
+                .dy = tensor_f32(&dy) + now.at[1],
+                .dx = tensor_f32(&pass->dx[0]) + now.at[0],
+                .length = now.length,
+                .y_step = now.steps[1],
+                .n = (float)n_x / (float)n_y});
+    }
+    tensor_release(&dy);
+    return ASSAY_OK;
+}
+
 static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
                        const struct tensor *outputs, struct cost *cost)
@@ -247,7 +409,7 @@ static void count_cost(const struct node *node,
     cost->flops += tensor_elements(inputs[0]);
 }
 
-#define CLASS(symbol, text, ...)                                               \
+#define CLASS(symbol, text, passes, reads)                                     \
     const struct op_class op_reduce_##symbol = {                               \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct reduce_attrs),                            \
@@ -258,6 +420,16 @@ static void count_cost(const struct node *node,
         .infer = infer,                                                        \
         .forward = forward,                                                    \
         .cost = count_cost,                                                    \
+        .backward = passes,                                                    \
+        .backward_reads = reads,                                               \
     };
-REDUCE_LIST(CLASS)
-CLASS(log_sum_exp, "ReduceLogSumExp", )
+CLASS(sum, "ReduceSum", backward, backward_reads)
+CLASS(mean, "ReduceMean", backward, backward_reads)
+CLASS(max, "ReduceMax", backward, backward_reads)
+CLASS(min, "ReduceMin", backward, backward_reads)
+CLASS(prod, "ReduceProd", NULL, NULL)
+CLASS(l1, "ReduceL1", backward, backward_reads)
+CLASS(l2, "ReduceL2", backward, backward_reads)
+CLASS(log_sum, "ReduceLogSum", backward, backward_reads)
+CLASS(log_sum_exp, "ReduceLogSumExp", backward, backward_reads)
+CLASS(sum_square, "ReduceSumSquare", backward, backward_reads)

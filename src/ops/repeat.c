@@ -2,6 +2,7 @@
  *
  * Expand: x and a shape to broadcast it with. Tile: x and how often to repeat
  * it along each axis. */
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -114,6 +115,53 @@ static enum assay_status forward_tile(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static enum assay_status backward_expand(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct op_backward *pass,
+                                         struct error *err)
+{
+    (void)node, (void)err;
+    gradient_sum_to(context, pass->dy[0], &pass->dx[0]);
+    return ASSAY_OK;
+}
+
+/* Where the row of x begins that a row of y repeats. */
+static int64_t source_row(const struct shape *x, const struct shape *y,
+                          int64_t row)
+{
+    int64_t at = 0, step = x->dims[x->rank - 1];
+
+    for (int i = x->rank - 2; i >= 0; i--) {
+        at += row % y->dims[i] % x->dims[i] * step;
+        row /= y->dims[i];
+        step *= x->dims[i];
+    }
+    return at;
+}
+
+static enum assay_status backward_tile(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct op_backward *pass,
+                                       struct error *err)
+{
+    const struct shape *x = &pass->dx[0].shape, *y = &pass->dy[0]->shape;
+    const float *dy = tensor_f32(pass->dy[0]);
+    int last = x->rank - 1;
+
+    (void)context, (void)node, (void)err;
+    if (x->rank == 0)
+        *tensor_f32(&pass->dx[0]) = *dy;
+    if (x->rank == 0 || !tensor_elements(pass->dy[0]))
+        return ASSAY_OK;
+    for (int64_t row = 0; row < shape_span(y, 0, last); row++) {
+        float *to = tensor_f32(&pass->dx[0]) + source_row(x, y, row);
+
+        for (int64_t i = 0; i < y->dims[last]; i++)
+            to[i % x->dims[last]] += *dy++;
+    }
+    return ASSAY_OK;
+}
+
 #define CLASS(symbol, text)                                                    \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
@@ -123,6 +171,7 @@ static enum assay_status forward_tile(const struct op_context *context,
         .max_outputs = 1,                                                      \
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
+        .backward = backward_##symbol,                                         \
     };
 CLASS(expand, "Expand")
 CLASS(tile, "Tile")

@@ -2,9 +2,10 @@
  *
  * One axis after the other, through a table of the elements that each new one
  * is made of. */
-#include "ops/resize.h"
+#include "ops/resize_internal.h"
 
 #include "base/mem.h"
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -14,23 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum resize_input { RESIZE_X, RESIZE_ROI, RESIZE_SCALES, RESIZE_SIZES };
-
-enum { max_taps = 4, parallel_elements = 1 << 14 };
-
-/* What one new element is made of. */
-struct taps {
-    int64_t at[max_taps];
-    float weights[max_taps];
-    bool is_outside;
-};
-
-/* How an axis changes. */
-struct axis {
-    int64_t from, to;  /* sizes */
-    double scale;      /* as it was given, or as the sizes say */
-    double start, end; /* of the region, as shares */
-};
+enum { parallel_elements = 1 << 14 };
 
 static const struct tensor *input(const struct node *node,
                                   const struct tensor *const *inputs, size_t i)
@@ -58,7 +43,7 @@ static enum assay_status get_floats(const struct tensor *tensor, size_t n,
     return ASSAY_OK;
 }
 
-static enum assay_status set_sizes(struct axis *axes, int rank,
+static enum assay_status set_sizes(struct resize_axis *axes, int rank,
                                    const struct tensor *sizes,
                                    struct error *err)
 {
@@ -79,8 +64,8 @@ static enum assay_status set_sizes(struct axis *axes, int rank,
     return st;
 }
 
-static enum assay_status set_scales(struct axis *axes, int rank, bool is_crop,
-                                    const struct tensor *scales,
+static enum assay_status set_scales(struct resize_axis *axes, int rank,
+                                    bool is_crop, const struct tensor *scales,
                                     struct error *err)
 {
     double values[SHAPE_MAX_RANK];
@@ -99,9 +84,9 @@ static enum assay_status set_scales(struct axis *axes, int rank, bool is_crop,
     return st;
 }
 
-static enum assay_status get_axes(const struct node *node,
-                                  const struct tensor *const *inputs,
-                                  struct axis *axes, struct error *err)
+enum assay_status resize_axes(const struct node *node,
+                              const struct tensor *const *inputs,
+                              struct resize_axis *axes, struct error *err)
 {
     const struct resize_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[RESIZE_X]->shape;
@@ -117,9 +102,9 @@ static enum assay_status get_axes(const struct node *node,
     if (is_crop)
         st = get_floats(roi, 2 * (size_t)x->rank, ends, err);
     for (int i = 0; !st && i < x->rank; i++)
-        axes[i] = (struct axis){.from = x->dims[i],
-                                .start = is_crop ? ends[i] : 0,
-                                .end = is_crop ? ends[x->rank + i] : 1};
+        axes[i] = (struct resize_axis){.from = x->dims[i],
+                                       .start = is_crop ? ends[i] : 0,
+                                       .end = is_crop ? ends[x->rank + i] : 1};
     if (st)
         return st;
     if (sizes)
@@ -134,8 +119,8 @@ static enum assay_status infer(const struct node *node,
                                struct tensor *outputs, struct error *err)
 {
     struct shape y = inputs[RESIZE_X]->shape;
-    struct axis axes[SHAPE_MAX_RANK];
-    enum assay_status st = get_axes(node, inputs, axes, err);
+    struct resize_axis axes[SHAPE_MAX_RANK];
+    enum assay_status st = resize_axes(node, inputs, axes, err);
 
     for (int i = 0; !st && i < y.rank; i++)
         y.dims[i] = axes[i].to;
@@ -148,7 +133,7 @@ static enum assay_status infer(const struct node *node,
 
 /* Where in x the i-th new element lies. */
 static double place_of(const struct resize_attrs *attrs,
-                       const struct axis *axis, int64_t i)
+                       const struct resize_axis *axis, int64_t i)
 {
     double last = (double)axis->from - 1, x = (double)i;
     /* Not rounded: a scale of 0.6 makes 2.4 of 4. */
@@ -204,15 +189,15 @@ static double cubic_weight(double a, double distance)
     return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-static struct taps make_taps(const struct resize_attrs *attrs,
-                             const struct axis *axis, int64_t i)
+struct resize_taps resize_make_taps(const struct resize_attrs *attrs,
+                                    const struct resize_axis *axis, int64_t i)
 {
     double place = place_of(attrs, axis, i), base = floor(place), sum = 0;
     int n = attrs->mode == RESIZE_CUBIC ? 4 : 2, before = n / 2 - 1;
-    struct taps taps = {.is_outside =
-                            attrs->place == RESIZE_CROP &&
-                            (place < 0 || place > (double)axis->from - 1)};
-    double weights[max_taps] = {0};
+    struct resize_taps taps = {
+        .is_outside = attrs->place == RESIZE_CROP &&
+                      (place < 0 || place > (double)axis->from - 1)};
+    double weights[RESIZE_TAPS] = {0};
 
     if (attrs->mode == RESIZE_NEAREST) {
         taps.at[0] = held(nearest_to(attrs->nearest, place), axis->from);
@@ -241,7 +226,7 @@ static struct taps make_taps(const struct resize_attrs *attrs,
 
 /* x [outer, from, inner] to y [outer, to, inner]. */
 struct pass {
-    const struct taps *taps;
+    const struct resize_taps *taps;
     int64_t outer, from, to, inner;
     size_t bytes;
 };
@@ -264,7 +249,7 @@ OP_CLONES static void blend_line(const struct pass *pass, int n, const float *x,
                                  float *y)
 {
     for (int64_t i = 0; i < pass->to; i++, y += pass->inner) {
-        const struct taps *taps = &pass->taps[i];
+        const struct resize_taps *taps = &pass->taps[i];
 
         for (int64_t k = 0; k < pass->inner; k++)
             y[k] = taps->weights[0] * x[taps->at[0] * pass->inner + k];
@@ -310,15 +295,15 @@ static void fill_outside(const struct resize_attrs *attrs,
 }
 
 /* Replaces x by the resized one; in `last`, where it is the last one. */
-static enum assay_status resize_axis(const struct op_context *context,
+static enum assay_status change_axis(const struct op_context *context,
                                      const struct node *node,
-                                     const struct axis *axis, int at,
+                                     const struct resize_axis *axis, int at,
                                      const struct tensor *last,
                                      struct tensor *x, struct error *err)
 {
     const struct resize_attrs *attrs = node->attrs;
     struct shape shape = x->shape;
-    struct taps *taps = mem_array((size_t)axis->to, sizeof *taps);
+    struct resize_taps *taps = mem_array((size_t)axis->to, sizeof *taps);
     struct pass pass = {.taps = taps,
                         .outer = shape_span(&shape, 0, at),
                         .from = axis->from,
@@ -331,7 +316,7 @@ static enum assay_status resize_axis(const struct op_context *context,
     if (!taps)
         return error_nomem(err, (size_t)axis->to * sizeof *taps, "a resize");
     for (int64_t i = 0; i < axis->to; i++)
-        taps[i] = make_taps(attrs, axis, i);
+        taps[i] = resize_make_taps(attrs, axis, i);
     shape.dims[at] = axis->to;
     if (last)
         y = tensor_share(last);
@@ -348,7 +333,7 @@ static enum assay_status resize_axis(const struct op_context *context,
     return st;
 }
 
-static bool is_kept(const struct axis *axis)
+bool resize_is_kept(const struct resize_axis *axis)
 {
     return axis->from == axis->to && axis->scale == 1 && axis->start == 0 &&
            axis->end == 1;
@@ -361,23 +346,23 @@ static enum assay_status kernel(const struct op_context *context,
 {
     const struct resize_attrs *attrs = node->attrs;
     struct tensor x = tensor_share(inputs[RESIZE_X]);
-    struct axis axes[SHAPE_MAX_RANK];
+    struct resize_axis axes[SHAPE_MAX_RANK];
     unsigned changed = 0;
-    enum assay_status st = get_axes(node, inputs, axes, err);
+    enum assay_status st = resize_axes(node, inputs, axes, err);
 
     if (!st && attrs->mode != RESIZE_NEAREST && x.dtype != DTYPE_F32)
         st =
             error_set(err, ASSAY_UNSUPPORTED,
                       "interpolating %s is not supported", dtype_name(x.dtype));
     for (int i = 0; !st && i < x.shape.rank; i++) {
-        if (!is_kept(&axes[i]))
+        if (!resize_is_kept(&axes[i]))
             changed |= 1U << i;
     }
     for (int i = x.shape.rank - 1; !st && i >= 0; i--) {
         unsigned left = changed & ((1U << i) - 1);
 
         if (changed >> i & 1 && tensor_elements(&outputs[0]))
-            st = resize_axis(context, node, &axes[i], i,
+            st = change_axis(context, node, &axes[i], i,
                              left ? NULL : &outputs[0], &x, err);
     }
     if (!st && !changed)
@@ -398,4 +383,6 @@ const struct op_class op_resize = {
     .infer = infer,
     .forward = forward,
     .cost = rule_cost_elementwise,
+    .backward = resize_backward,
+    .backward_reads = gradient_reads_settings,
 };

@@ -4,7 +4,7 @@
 #include "ops/boxes.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
-#include "ops/roi_pool.h"
+#include "ops/roi_align_internal.h"
 #include "ops/shape_rules.h"
 
 #include <assert.h>
@@ -229,16 +229,8 @@ static enum assay_status check(const struct tensor *const *inputs,
  * that what they share is still near. */
 enum { boxes_together = 256 };
 
-/* All boxes, ready to be pooled. */
-struct work {
-    struct roi *rois;
-    char *plans, *scratch; /* a plan a box, scratch a thread */
-    size_t plan_bytes, scratch_bytes;
-    int64_t n, n_blocks;
-    float *output;
-};
-
-static void pool_some(const struct work *work, int64_t first, int64_t block)
+static void pool_some(const struct roi_work *work, float *output, int64_t first,
+                      int64_t block)
 {
     const struct roi_map *map = work->rois[0].map;
     int64_t size = work->rois[0].size, end = first + boxes_together;
@@ -248,10 +240,10 @@ static void pool_some(const struct work *work, int64_t first, int64_t block)
     for (int64_t i = first; i < end && i < work->n; i++)
         roi_pool_block(&work->rois[i],
                        work->plans + (size_t)i * work->plan_bytes, block,
-                       scratch, work->output + i * map->channels * size * size);
+                       scratch, output + i * map->channels * size * size);
 }
 
-static void pool_fast(const struct work *work, int n_threads)
+static void pool_fast(const struct roi_work *work, float *output, int n_threads)
 {
     int64_t n_parts = (work->n + boxes_together - 1) / boxes_together;
 
@@ -263,7 +255,7 @@ static void pool_fast(const struct work *work, int n_threads)
                      work->plans + (size_t)i * work->plan_bytes);
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < n_parts * work->n_blocks; i++)
-            pool_some(work, i % n_parts * boxes_together, i / n_parts);
+            pool_some(work, output, i % n_parts * boxes_together, i / n_parts);
     }
 }
 
@@ -274,8 +266,7 @@ static size_t round_up(size_t bytes)
 
 static enum assay_status take_memory(const struct op_context *context,
                                      const struct roi_align_attrs *attrs,
-                                     struct work *work, struct buffer **memory,
-                                     struct error *err)
+                                     struct roi_work *work, struct error *err)
 {
     size_t n = (size_t)work->n, n_threads = (size_t)op_threads(context);
     size_t rois_bytes = round_up(n * sizeof(struct roi));
@@ -286,10 +277,10 @@ static enum assay_status take_memory(const struct op_context *context,
     st = pool_take_scratch(context->pool,
                            rois_bytes + n * work->plan_bytes +
                                n_threads * work->scratch_bytes,
-                           "pooling boxes", memory, err);
+                           "pooling boxes", &work->memory, err);
     if (st)
         return st;
-    work->rois = buffer_data(*memory);
+    work->rois = buffer_data(work->memory);
     work->plans = (char *)work->rois + rois_bytes;
     work->scratch = work->plans + n * work->plan_bytes;
     return ASSAY_OK;
@@ -309,34 +300,66 @@ static void place_boxes(const struct roi_align_attrs *attrs,
     }
 }
 
+enum assay_status roi_work_start(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 const struct roi_map *maps, size_t n_maps,
+                                 struct roi_work *work, struct error *err)
+{
+    const struct roi_align_attrs *attrs = roi_align_attrs(node);
+    struct pyramid pyramid;
+    enum assay_status st = check(inputs, maps, n_maps, err);
+
+    *work = (struct roi_work){.n = inputs[ROI_ALIGN_BOXES]->shape.dims[0],
+                              .n_blocks = (maps[0].channels + ROI_LANES - 1) /
+                                          ROI_LANES};
+    if (!st)
+        st = take_memory(context, attrs, work, err);
+    if (st)
+        return st;
+    pyramid = make_pyramid(maps, n_maps, inputs[ROI_ALIGN_SIZES]);
+    place_boxes(attrs, &pyramid, inputs, work->rois);
+    return ASSAY_OK;
+}
+
 enum assay_status roi_align_maps(const struct op_context *context,
                                  const struct node *node,
                                  const struct tensor *const *inputs,
                                  const struct roi_map *maps, size_t n_maps,
                                  struct tensor *output, struct error *err)
 {
-    const struct roi_align_attrs *attrs = roi_align_attrs(node);
-    struct work work = {.n = output->shape.dims[0],
-                        .n_blocks =
-                            (maps[0].channels + ROI_LANES - 1) / ROI_LANES,
-                        .output = tensor_f32(output)};
-    int64_t each = maps[0].channels * attrs->size * attrs->size;
-    struct buffer *memory = NULL;
-    struct pyramid pyramid;
-    enum assay_status st = check(inputs, maps, n_maps, err);
+    int64_t size = roi_align_attrs(node)->size;
+    int64_t each = maps[0].channels * size * size;
+    struct roi_work work;
+    enum assay_status st =
+        roi_work_start(context, node, inputs, maps, n_maps, &work, err);
 
-    if (!st)
-        st = take_memory(context, attrs, &work, &memory, err);
     if (st)
         return st;
-    pyramid = make_pyramid(maps, n_maps, inputs[ROI_ALIGN_SIZES]);
-    place_boxes(attrs, &pyramid, inputs, work.rois);
     if (!context->is_reference)
-        pool_fast(&work, op_threads(context));
+        pool_fast(&work, tensor_f32(output), op_threads(context));
     for (int64_t i = 0; context->is_reference && i < work.n; i++)
-        pool_reference(&work.rois[i], work.output + i * each);
-    buffer_release(memory);
+        pool_reference(&work.rois[i], tensor_f32(output) + i * each);
+    buffer_release(work.memory);
     return ASSAY_OK;
+}
+
+size_t roi_align_list_maps(const struct node *node,
+                           const struct tensor *const *inputs,
+                           struct roi_map *maps)
+{
+    size_t n_maps = node->n_inputs - ROI_ALIGN_MAPS;
+
+    for (size_t i = 0; i < n_maps; i++) {
+        const struct tensor *map = inputs[ROI_ALIGN_MAPS + i];
+
+        maps[i] = (struct roi_map){.data = map->buffer ? tensor_f32(map) : NULL,
+                                   .n_images = map->shape.dims[0],
+                                   .channels = map->shape.dims[1],
+                                   .height = map->shape.dims[2],
+                                   .width = map->shape.dims[3]};
+    }
+    return n_maps;
 }
 
 static enum assay_status forward(const struct op_context *context,
@@ -345,17 +368,8 @@ static enum assay_status forward(const struct op_context *context,
                                  struct tensor *outputs, struct error *err)
 {
     struct roi_map maps[ROI_ALIGN_MAX_LEVELS];
-    size_t n_maps = node->n_inputs - ROI_ALIGN_MAPS;
+    size_t n_maps = roi_align_list_maps(node, inputs, maps);
 
-    for (size_t i = 0; i < n_maps; i++) {
-        const struct tensor *map = inputs[ROI_ALIGN_MAPS + i];
-
-        maps[i] = (struct roi_map){.data = tensor_f32(map),
-                                   .n_images = map->shape.dims[0],
-                                   .channels = map->shape.dims[1],
-                                   .height = map->shape.dims[2],
-                                   .width = map->shape.dims[3]};
-    }
     return roi_align_maps(context, node, inputs, maps, n_maps, &outputs[0],
                           err);
 }
@@ -389,4 +403,7 @@ const struct op_class op_roi_align = {
     .infer = infer,
     .forward = forward,
     .cost = count_cost,
+    .backward = roi_align_backward,
+    .backward_reads = roi_align_backward_reads,
+    .backward_cost = roi_align_backward_cost,
 };

@@ -49,4 +49,15 @@ enum assay_status roi_align_maps(const struct op_context *context,
                                  const struct roi_map *maps, size_t n_maps,
                                  struct tensor *output, struct error *err);
 
+/* The way back: adds to dx[i] the gradient of map i, which lies in memory as
+ * the map does; NULL: it is not wanted. The data of the maps is not read. The
+ * sums are the same with any number of threads. */
+enum assay_status roi_align_maps_backward(const struct op_context *context,
+                                          const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          const struct roi_map *maps,
+                                          size_t n_maps,
+                                          const struct tensor *dy,
+                                          float *const *dx, struct error *err);
+
 #endif

@@ -6,31 +6,13 @@
 #include "ops/roi_pool.h"
 
 #include "ops/op_threads.h"
+#include "ops/roi_plan.h"
 
-enum { max_taps = 2 * ROI_ALIGN_MAX_RATIO };
-
-typedef float vector __attribute__((vector_size(64), aligned(4)));
 typedef float quad __attribute__((vector_size(16), aligned(4)));
-
-/* What a row (or a column) of bins reads: which of the axis's lines, and then
- * how many values from the first of what is there. */
-struct bin {
-    int32_t n;
-    float weight[max_taps];
-    int64_t at[max_taps];
-};
-
-/* One direction of a box: the lines of the map that it reads, in rising
- * order, each once. A plan is two of them: down, across. */
-struct axis {
-    int32_t n_lines;
-    struct bin *bins;
-    int32_t *lines;
-};
 
 struct plan {
     int32_t n_lines[2];
-    struct bin bins[];
+    struct roi_bin bins[];
 };
 
 static size_t axis_lines(int64_t size, int64_t sampling_ratio)
@@ -40,7 +22,8 @@ static size_t axis_lines(int64_t size, int64_t sampling_ratio)
 
 size_t roi_plan_bytes(const struct roi_align_attrs *attrs)
 {
-    return sizeof(struct plan) + 2 * (size_t)attrs->size * sizeof(struct bin) +
+    return sizeof(struct plan) +
+           2 * (size_t)attrs->size * sizeof(struct roi_bin) +
            2 * axis_lines(attrs->size, attrs->sampling_ratio) * sizeof(int32_t);
 }
 
@@ -52,13 +35,14 @@ size_t roi_pool_scratch_bytes(const struct roi_align_attrs *attrs)
     return (n_bins + n_lines * n_lines) * ROI_LANES * sizeof(float);
 }
 
-static struct axis plan_axis(const struct roi *roi, const struct plan *plan,
-                             int which)
+struct roi_axis roi_plan_axis(const struct roi *roi, const void *memory,
+                              int which)
 {
-    struct bin *bins = (struct bin *)plan->bins;
+    const struct plan *plan = memory;
+    struct roi_bin *bins = (struct roi_bin *)plan->bins;
     int32_t *lines = (int32_t *)(bins + 2 * roi->size);
 
-    return (struct axis){
+    return (struct roi_axis){
         .n_lines = plan->n_lines[which],
         .bins = bins + which * roi->size,
         .lines =
@@ -67,7 +51,7 @@ static struct axis plan_axis(const struct roi *roi, const struct plan *plan,
 
 /* Samples come in rising order, so that a line is one of the last two or new.
  */
-static int32_t line_index(struct axis *axis, int32_t line)
+static int32_t line_index(struct roi_axis *axis, int32_t line)
 {
     int32_t at = axis->n_lines - 1;
 
@@ -80,7 +64,7 @@ static int32_t line_index(struct axis *axis, int32_t line)
     return at;
 }
 
-static void bin_add(struct bin *bin, int32_t at, float weight)
+static void bin_add(struct roi_bin *bin, int32_t at, float weight)
 {
     for (int32_t i = 0; i < bin->n; i++) {
         if (bin->at[i] == at) {
@@ -92,14 +76,14 @@ static void bin_add(struct bin *bin, int32_t at, float weight)
     bin->weight[bin->n++] = weight;
 }
 
-static int32_t fill_axis(struct axis axis, const struct roi *roi, float start,
-                         float bin_size, int64_t extent)
+static int32_t fill_axis(struct roi_axis axis, const struct roi *roi,
+                         float start, float bin_size, int64_t extent)
 {
     float share = 1 / (float)roi->sampling_ratio;
 
     axis.n_lines = 0;
     for (int64_t i = 0; i < roi->size; i++) {
-        struct bin *bin = &axis.bins[i];
+        struct roi_bin *bin = &axis.bins[i];
 
         bin->n = 0;
         for (int64_t k = 0; k < roi->sampling_ratio; k++) {
@@ -118,10 +102,11 @@ static int32_t fill_axis(struct axis axis, const struct roi *roi, float start,
 }
 
 /* From lines to values: of a dense map only those lines are there. */
-static void set_offsets(struct axis axis, const struct roi *roi, int64_t step)
+static void set_offsets(struct roi_axis axis, const struct roi *roi,
+                        int64_t step)
 {
     for (int64_t i = 0; i < roi->size; i++) {
-        struct bin *bin = &axis.bins[i];
+        struct roi_bin *bin = &axis.bins[i];
 
         for (int32_t k = 0; k < bin->n; k++) {
             if (roi->map->is_blocked)
@@ -135,8 +120,8 @@ void roi_plan(const struct roi *roi, void *memory)
 {
     const struct roi_map *map = roi->map;
     struct plan *plan = memory;
-    struct axis down = plan_axis(roi, plan, 0);
-    struct axis across = plan_axis(roi, plan, 1);
+    struct roi_axis down = roi_plan_axis(roi, plan, 0);
+    struct roi_axis across = roi_plan_axis(roi, plan, 1);
 
     plan->n_lines[0] =
         fill_axis(down, roi, roi->y, roi->bin_height, map->height);
@@ -149,24 +134,25 @@ void roi_plan(const struct roi *roi, void *memory)
 
 /* size x size sums of 16 channels. */
 OP_CLONES
-static void sum_bins(const struct bin *down, const struct bin *across,
+static void sum_bins(const struct roi_bin *down, const struct roi_bin *across,
                      int64_t size, const float *points, float *tile)
 {
     for (int64_t i = 0; i < size; i++) {
         for (int64_t k = 0; k < size; k++, tile += ROI_LANES) {
-            vector sum = {0};
+            roi_vector sum = {0};
 
             for (int32_t r = 0; r < down[i].n; r++) {
                 const float *row = points + down[i].at[r];
-                vector of_row = {0};
+                roi_vector of_row = {0};
 
                 for (int32_t c = 0; c < across[k].n; c++)
                     of_row +=
                         across[k].weight[c] *
-                        *(const vector *)(const void *)(row + across[k].at[c]);
+                        *(const roi_vector *)(const void *)(row +
+                                                            across[k].at[c]);
                 sum += down[i].weight[r] * of_row;
             }
-            *(vector *)(void *)tile = sum;
+            *(roi_vector *)(void *)tile = sum;
         }
     }
 }
@@ -194,7 +180,7 @@ static inline void transpose_4x4(const float *from, int64_t from_stride,
 }
 
 /* Columns of a dense map's row, 16 channels of each side by side. */
-static void gather_row(const struct axis *across, const float *row,
+static void gather_row(const struct roi_axis *across, const float *row,
                        int64_t plane, int64_t n_channels, float *to)
 {
     for (int32_t i = 0; i < across->n_lines;) {
@@ -237,8 +223,8 @@ void roi_pool_block(const struct roi *roi, const void *plan, int64_t block,
                     float *scratch, float *output)
 {
     const struct roi_map *map = roi->map;
-    struct axis down = plan_axis(roi, plan, 0);
-    struct axis across = plan_axis(roi, plan, 1);
+    struct roi_axis down = roi_plan_axis(roi, plan, 0);
+    struct roi_axis across = roi_plan_axis(roi, plan, 1);
     int64_t plane = map->height * map->width, n_bins = roi->size * roi->size;
     int64_t left = map->channels - block * ROI_LANES;
     int64_t n_channels = left < ROI_LANES ? left : ROI_LANES;

@@ -1,5 +1,5 @@
-/* ops/roi_pool.h - one box's share of a feature map; for roi_align.c and
- * roi_crop.c.
+/* ops/roi_pool.h - one box's share of a feature map; for roi_align.c,
+ * roi_align_backward.c and roi_crop.c.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_ROI_POOL_H
@@ -34,5 +34,10 @@ size_t roi_pool_scratch_bytes(const struct roi_align_attrs *attrs);
 /* Writes the block's channels of [c,size,size]. */
 void roi_pool_block(const struct roi *roi, const void *plan, int64_t block,
                     float *scratch, float *output);
+
+/* Adds the gradient of those channels to that of the map, which lies in memory
+ * as the map does. dy: [c,size,size]. */
+void roi_spread_block(const struct roi *roi, const void *plan, int64_t block,
+                      float *scratch, const float *dy, float *map);
 
 #endif

@@ -1,6 +1,7 @@
 /* ops/select_ops.c - Where, NonZero and Compress, see select_ops.h. */
 #include "ops/select_ops.h"
 
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -71,6 +72,57 @@ static enum assay_status forward_where(const struct op_context *context,
                (char *)tensor_data(inputs[2]) + walk.at[2] * bytes,
                (char *)tensor_data(&outputs[0]) + walk.at[3] * bytes);
     return ASSAY_OK;
+}
+
+static struct op_reads where_reads(const struct node *node, uint64_t wanted)
+{
+    (void)node, (void)wanted;
+    return (struct op_reads){.inputs = 1};
+}
+
+/* dy where x was taken (or y was), 0 elsewhere. */
+static void take_chosen(const struct tensor *condition, const struct tensor *dy,
+                        bool is_x, const struct tensor *to)
+{
+    const struct shape *shape = &dy->shape;
+    struct strides strides[] = {strides_repeat(&condition->shape, shape),
+                                strides_dense(shape)};
+    struct walk walk = walk_start(shape, strides, 2);
+
+    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
+        const uint8_t *is_taken =
+            (uint8_t *)tensor_data(condition) + walk.at[0];
+
+        for (int64_t i = 0; i < walk.length; i++)
+            tensor_f32(to)[walk.at[1] + i] =
+                !is_taken[i * walk.steps[0]] == is_x
+                    ? 0
+                    : tensor_f32(dy)[walk.at[1] + i];
+    }
+}
+
+static enum assay_status backward_where(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct op_backward *pass,
+                                        struct error *err)
+{
+    const struct tensor *dy = pass->dy[0];
+    enum assay_status st = ASSAY_OK;
+
+    (void)node;
+    for (size_t i = 1; !st && i < 3; i++) {
+        struct tensor chosen;
+
+        if (!op_wants(pass, i))
+            continue;
+        st = tensor_new(context->pool, DTYPE_F32, &dy->shape, &chosen, err);
+        if (st)
+            break;
+        take_chosen(pass->inputs[0], dy, i == 1, &chosen);
+        gradient_sum_to(context, &chosen, &pass->dx[i]);
+        tensor_release(&chosen);
+    }
+    return st;
 }
 
 /* ---- NonZero ---------------------------------------------------------- */
@@ -195,6 +247,8 @@ const struct op_class op_where = {
     .max_outputs = 1,
     .infer = infer_where,
     .forward = forward_where,
+    .backward = backward_where,
+    .backward_reads = where_reads,
     .cost = rule_cost_elementwise,
 };
 

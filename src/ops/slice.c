@@ -1,6 +1,7 @@
 /* ops/slice.c - see slice.h. */
 #include "ops/slice.h"
 
+#include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -122,27 +123,65 @@ static void copy_part(const struct op_context *context, const struct tensor *x,
                      tensor_data(y), &to);
 }
 
+/* The first element of the slice in x, and the strides from there. */
+static enum assay_status find_slice(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    int64_t *start, struct strides *strides,
+                                    struct error *err)
+{
+    struct slices slices;
+    enum assay_status st = get_slices(node, inputs, &slices, err);
+
+    *start = 0;
+    *strides = strides_dense(&inputs[0]->shape);
+    for (int i = 0; !st && i < slices.shape.rank; i++) {
+        *start += slices.start[i] * strides->of[i];
+        /* A step past the only element is never taken, but must not
+         * overflow. */
+        strides->of[i] *= slices.shape.dims[i] > 1 ? slices.step[i] : 1;
+    }
+    return st;
+}
+
+/* Puts dy where its part of x lies. */
+static void copy_back(const struct op_context *context, const struct tensor *dy,
+                      int64_t start, const struct strides *to,
+                      const struct tensor *dx)
+{
+    struct strides from = strides_dense(&dy->shape);
+
+    if (tensor_elements(dy))
+        strided_copy(context, &dy->shape, sizeof(float), tensor_data(dy), &from,
+                     tensor_f32(dx) + start, to);
+}
+
+static enum assay_status backward_slice(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct op_backward *pass,
+                                        struct error *err)
+{
+    struct strides to;
+    int64_t start;
+    enum assay_status st = find_slice(node, pass->inputs, &start, &to, err);
+
+    if (!st)
+        copy_back(context, pass->dy[0], start, &to, &pass->dx[0]);
+    return st;
+}
+
 static enum assay_status forward_slice(const struct op_context *context,
                                        const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
                                        struct error *err)
 {
-    struct strides from = strides_dense(&inputs[0]->shape);
-    struct slices slices;
-    int64_t start = 0;
-    enum assay_status st = get_slices(node, inputs, &slices, err);
+    struct strides from;
+    int64_t start;
+    enum assay_status st = find_slice(node, inputs, &start, &from, err);
 
-    if (st)
-        return st;
-    for (int i = 0; i < slices.shape.rank; i++) {
-        start += slices.start[i] * from.of[i];
-        /* A step past the only element is never taken, but must not
-         * overflow. */
-        from.of[i] *= slices.shape.dims[i] > 1 ? slices.step[i] : 1;
-    }
-    copy_part(context, inputs[0], start, &from, &outputs[0]);
-    return ASSAY_OK;
+    if (!st)
+        copy_part(context, inputs[0], start, &from, &outputs[0]);
+    return st;
 }
 
 /* ---- Split ------------------------------------------------------------ */
@@ -216,6 +255,27 @@ static enum assay_status forward_split(const struct op_context *context,
     return st;
 }
 
+static enum assay_status backward_split(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct op_backward *pass,
+                                        struct error *err)
+{
+    const struct split_attrs *attrs = node->attrs;
+    const struct tensor *dx = &pass->dx[0];
+    struct strides to = strides_dense(&dx->shape);
+    int64_t start = 0;
+    int axis;
+    enum assay_status st =
+        axis_resolve(attrs->axis, dx->shape.rank, &axis, err);
+
+    for (size_t i = 0; !st && i < node->n_outputs; i++) {
+        if (pass->dy[i])
+            copy_back(context, pass->dy[i], start * to.of[axis], &to, dx);
+        start += pass->outputs[i].shape.dims[axis];
+    }
+    return st;
+}
+
 /* Of the data, no more is read than comes out. */
 static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
@@ -234,6 +294,8 @@ const struct op_class op_slice = {
     .infer = infer_slice,
     .forward = forward_slice,
     .cost = count_cost,
+    .backward = backward_slice,
+    .backward_reads = gradient_reads_settings,
 };
 
 const struct op_class op_split = {
@@ -245,4 +307,5 @@ const struct op_class op_split = {
     .max_outputs = SIZE_MAX,
     .infer = infer_split,
     .forward = forward_split,
+    .backward = backward_split,
 };

@@ -64,6 +64,27 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* The other way round. */
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct tensor *dx = &pass->dx[0], *dy = pass->dy[0];
+    struct strides to = strides_dense(&dx->shape);
+    struct strides from = strides_dense(&dy->shape), moved = {{0}};
+    int order[SHAPE_MAX_RANK];
+    enum assay_status st = get_order(node->attrs, &dx->shape, order, err);
+
+    if (st)
+        return st;
+    for (int i = 0; i < dx->shape.rank; i++)
+        moved.of[order[i]] = from.of[i];
+    strided_copy(context, &dx->shape, sizeof(float), tensor_data(dy), &moved,
+                 tensor_data(dx), &to);
+    return ASSAY_OK;
+}
+
 const struct op_class op_transpose = {
     .name = "Transpose",
     .attrs_bytes = sizeof(struct transpose_attrs),
@@ -73,4 +94,5 @@ const struct op_class op_transpose = {
     .max_outputs = 1,
     .infer = infer,
     .forward = forward,
+    .backward = backward,
 };

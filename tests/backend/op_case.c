@@ -174,7 +174,7 @@ enum assay_status op_case_build(const struct op_case *op_case,
                                 struct error *err)
 {
     const struct op_case *c = op_case;
-    bool is_matrix = strcmp(c->op, "linear") == 0;
+    bool is_matrix = strcmp(c->op, "linear") == 0 || strcmp(c->op, "gemm") == 0;
     struct shape shape = is_matrix ? shape_of(2, c->n, c->c)
                                    : shape_of(4, c->n, c->c, c->h, c->w);
     struct case_builder b = {.pool = pool,

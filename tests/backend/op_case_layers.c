@@ -6,11 +6,15 @@
 #include "ops/clip.h"
 #include "ops/concat.h"
 #include "ops/conv2d.h"
+#include "ops/conv_nd.h"
 #include "ops/conv_transpose2d.h"
 #include "ops/linear.h"
 #include "ops/max_pool2d.h"
 #include "ops/ops.h"
+#include "ops/pool_nd.h"
 #include "ops/unary_math.h"
+
+#include <string.h>
 
 static int64_t out_size(const struct op_case *c, int64_t size)
 {
@@ -240,6 +244,63 @@ static enum assay_status add_resize(struct case_builder *b,
     return st ? st : case_append(b, &op_resize_nearest, NULL, inputs, 2, y);
 }
 
+/* ---- windows of any kind --------------------------------------------------
+ */
+
+/* In two dimensions, with padding as it is given or, ceil, by the size. */
+static struct window window_of(const struct op_case *c)
+{
+    struct window window = {
+        .rank = 2, .padding = c->ceil ? WINDOW_SAME_UPPER : WINDOW_GIVEN};
+
+    for (int i = 0; i < 2; i++) {
+        window.kernel[i] = c->k;
+        window.stride[i] = c->s;
+        window.dilation[i] = c->d;
+        window.before[i] = window.after[i] = c->p;
+    }
+    return window;
+}
+
+static enum assay_status add_conv_nd(struct case_builder *b,
+                                     const struct op_case *c, uint32_t x,
+                                     struct tensor *second, uint32_t *y)
+{
+    bool is_back = strcmp(c->op, "conv_transpose_nd") == 0;
+    struct conv_nd_attrs attrs = {.window = window_of(c), .groups = c->g};
+    struct conv_transpose_nd_attrs back = {
+        .window = window_of(c), .groups = c->g, .more = {c->s - 1, 0}};
+    struct shape w = shape_of(4, is_back ? c->c : c->o,
+                              (is_back ? c->o : c->c) / c->g, c->k, c->k);
+    struct shape channels = shape_of(1, c->o);
+    uint32_t inputs[] = {x, GRAPH_NONE, GRAPH_NONE};
+    enum assay_status st = case_parameter(b, "weight", &w, -1, 1, &inputs[1]);
+
+    (void)second;
+    if (!st && !c->nobias)
+        st = case_parameter(b, "bias", &channels, -1, 1, &inputs[2]);
+    if (st)
+        return st;
+    return is_back ? case_append(b, &op_conv_transpose_nd, &back, inputs, 3, y)
+                   : case_append(b, &op_conv_nd, &attrs, inputs, 3, y);
+}
+
+static enum assay_status add_pool_nd(struct case_builder *b,
+                                     const struct op_case *c, uint32_t x,
+                                     struct tensor *second, uint32_t *y)
+{
+    struct pool_nd_attrs attrs = {
+        .window = window_of(c), .counts_padding = c->counted, .power = 3};
+    const struct op_class *op = &op_lp_pool_nd;
+
+    (void)second;
+    if (strcmp(c->op, "max_pool_nd") == 0)
+        op = &op_max_pool_nd;
+    if (strcmp(c->op, "avg_pool_nd") == 0)
+        op = &op_avg_pool_nd;
+    return case_append(b, op, &attrs, &x, 1, y);
+}
+
 const struct case_maker case_layers[] = {
     {"conv2d", add_conv2d},
     {"conv_transpose2d", add_transposed},
@@ -256,5 +317,10 @@ const struct case_maker case_layers[] = {
     {"activations", add_activations},
     {"batch_norm", add_batch_norm},
     {"resize", add_resize},
+    {"conv_nd", add_conv_nd},
+    {"conv_transpose_nd", add_conv_nd},
+    {"max_pool_nd", add_pool_nd},
+    {"avg_pool_nd", add_pool_nd},
+    {"lp_pool_nd", add_pool_nd},
     {NULL, NULL},
 };

@@ -5,6 +5,7 @@
 #include "ops/binary_math.h"
 #include "ops/dropout_training.h"
 #include "ops/loss.h"
+#include "ops/matmul.h"
 #include "ops/normalize.h"
 #include "ops/ops.h"
 #include "ops/softmax.h"
@@ -106,6 +107,81 @@ add_batch_norm_training(struct case_builder *b, const struct op_case *c,
     return st;
 }
 
+/* k: the axis; or none of these for planes by themselves. */
+static enum assay_status add_norm(struct case_builder *b,
+                                  const struct op_case *c, uint32_t x,
+                                  struct tensor *second, uint32_t *y)
+{
+    bool is_layer = strcmp(c->op, "layer_norm") == 0;
+    struct normalize_attrs attrs = {.eps = 1e-3F, .axis = -1};
+    struct shape scale = shape_of(1, is_layer ? c->w : c->c);
+    uint32_t inputs[3] = {x};
+    enum assay_status st =
+        case_parameter(b, "scale", &scale, 0.5F, 1.5F, &inputs[1]);
+
+    (void)second;
+    if (!st && !c->nobias)
+        st = case_parameter(b, "bias", &scale, -1, 1, &inputs[2]);
+    return st ? st
+              : case_append(b, is_layer ? &op_layer_norm : &op_instance_norm,
+                            &attrs, inputs, c->nobias ? 2 : 3, y);
+}
+
+/* Over k channels. */
+static enum assay_status add_local_norm(struct case_builder *b,
+                                        const struct op_case *c, uint32_t x,
+                                        struct tensor *second, uint32_t *y)
+{
+    struct local_response_norm_attrs attrs = {
+        .size = c->k, .alpha = 0.9F, .beta = 0.75F, .bias = 1};
+
+    (void)second;
+    return case_append(b, &op_local_response_norm, &attrs, &x, 1, y);
+}
+
+/* ---- products -------------------------------------------------------------
+ */
+
+/* [n,c,h,w] times [w,o], or k=2: times [1,c,w,o]; k=3: a line times it. */
+static enum assay_status add_matmul(struct case_builder *b,
+                                    const struct op_case *c, uint32_t x,
+                                    struct tensor *second, uint32_t *y)
+{
+    struct shape other = shape_of(2, c->w, c->o);
+    uint32_t inputs[] = {x, GRAPH_NONE};
+    enum assay_status st;
+
+    if (c->k == 2)
+        other = shape_of(4, (int64_t)1, c->c, c->w, c->o);
+    if (c->k == 3)
+        other = shape_of(1, c->w);
+    st = case_input(b, "other", &other, second, &inputs[1]);
+    return st ? st : case_append(b, &op_matmul, NULL, inputs, 2, y);
+}
+
+/* a [n,c], b [c,o]; k=2: both the other way round; c is a row. */
+static enum assay_status add_gemm(struct case_builder *b,
+                                  const struct op_case *c, uint32_t x,
+                                  struct tensor *second, uint32_t *y)
+{
+    bool is_turned = c->k == 2;
+    struct gemm_attrs attrs = {.alpha = 0.7F,
+                               .beta = -0.3F,
+                               .transposes_a = is_turned,
+                               .transposes_b = is_turned};
+    int64_t depth = is_turned ? c->n : c->c;
+    struct shape other =
+        is_turned ? shape_of(2, c->o, depth) : shape_of(2, depth, c->o);
+    struct shape row = shape_of(1, c->o);
+    uint32_t inputs[] = {x, GRAPH_NONE, GRAPH_NONE};
+    enum assay_status st = case_input(b, "other", &other, second, &inputs[1]);
+
+    if (!st && !c->nobias)
+        st = case_parameter(b, "row", &row, -1, 1, &inputs[2]);
+    return st ? st
+              : case_append(b, &op_gemm, &attrs, inputs, c->nobias ? 2 : 3, y);
+}
+
 /* ---- shares and losses ----------------------------------------------------
  */
 
@@ -188,6 +264,11 @@ const struct case_maker case_math[] = {
     {"prelu", add_binary},
     {"square", add_square},
     {"batch_norm_training", add_batch_norm_training},
+    {"layer_norm", add_norm},
+    {"instance_norm", add_norm},
+    {"local_response_norm", add_local_norm},
+    {"matmul", add_matmul},
+    {"gemm", add_gemm},
     {"softmax", add_softmax},
     {"log_softmax", add_softmax},
     {"softmax_cross_entropy", add_loss},

@@ -1,0 +1,18 @@
+/* ops/matmul_backward.h - the gradients of MatMul and Gemm, for their classes.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_MATMUL_BACKWARD_H
+#define OPS_MATMUL_BACKWARD_H
+
+#include "graph/graph.h"
+
+enum assay_status matmul_backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err);
+enum assay_status gemm_backward(const struct op_context *context,
+                                const struct node *node,
+                                const struct op_backward *pass,
+                                struct error *err);
+
+#endif
