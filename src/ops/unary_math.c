@@ -310,22 +310,13 @@ static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
     return find_unary(node)->reads;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+void unary_backward_f32(const struct op_context *context,
+                        const struct node *node, const float *told,
+                        const float *dy, float *dx, size_t n)
 {
     const struct unary *unary = find_unary(node);
-    const float *dy = tensor_f32(pass->dy[0]), *told = dy;
-    float *dx = tensor_f32(&pass->dx[0]);
-    size_t n = tensor_elements(pass->dy[0]);
     size_t parts = (size_t)gradient_parts(context, n);
 
-    (void)err;
-    if (unary->reads.inputs)
-        told = tensor_f32(pass->inputs[0]);
-    if (unary->reads.outputs)
-        told = tensor_f32(&pass->outputs[0]);
 #pragma omp parallel for num_threads((int)parts) if (parts > 1)
     for (size_t i = 0; i < parts; i++) {
         size_t first = n * i / parts, last = n * (i + 1) / parts;
@@ -333,6 +324,23 @@ static enum assay_status backward(const struct op_context *context,
         unary->slope(node->attrs, told + first, dy + first, dx + first,
                      last - first);
     }
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct unary *unary = find_unary(node);
+    const float *dy = tensor_f32(pass->dy[0]), *told = dy;
+
+    (void)err;
+    if (unary->reads.inputs)
+        told = tensor_f32(pass->inputs[0]);
+    if (unary->reads.outputs)
+        told = tensor_f32(&pass->outputs[0]);
+    unary_backward_f32(context, node, told, dy, tensor_f32(&pass->dx[0]),
+                       tensor_elements(pass->dy[0]));
     return ASSAY_OK;
 }
 

@@ -23,5 +23,10 @@ struct unary_attrs {
  * be x. The op must be one of one input. */
 void unary_run_f32(const struct op_context *context, const struct node *node,
                    const float *x, float *y, size_t n);
+/* The same backward: `told` is x, or y where backward_reads() asks for that; dx
+ * may be dy. */
+void unary_backward_f32(const struct op_context *context,
+                        const struct node *node, const float *told,
+                        const float *dy, float *dx, size_t n);
 
 #endif

@@ -11,6 +11,12 @@ static struct op_reads reads_output(const struct node *node, uint64_t wanted)
     return (struct op_reads){.outputs = wanted != 0};
 }
 
+static struct op_reads reads_as_portable(const struct node *node,
+                                         uint64_t wanted)
+{
+    return node->op->backward_reads(node, wanted);
+}
+
 /* NULL for reads: it needs nothing but the gradient of its output. */
 static const struct {
     const struct op_class *op;
@@ -25,6 +31,14 @@ static const struct {
     {&op_adaptive_avg_pool2d, backward_adaptive_avg_pool2d, NULL},
     {&op_relu, backward_relu, reads_output},
     {&op_clip, backward_clip, reads_output},
+    {&op_sigmoid, backward_activation, reads_as_portable},
+    {&op_silu, backward_activation, reads_as_portable},
+    {&op_leaky_relu, backward_activation, reads_as_portable},
+    {&op_hard_swish, backward_activation, reads_as_portable},
+    {&op_mish, backward_activation, reads_as_portable},
+    {&op_elu, backward_activation, reads_as_portable},
+    {&op_gelu, backward_activation, reads_as_portable},
+    {&op_tanh, backward_activation, reads_as_portable},
     {&op_add, backward_add, NULL},
     {&op_mul, backward_mul, reads_mul},
     {&op_concat, backward_concat, NULL},

@@ -1,5 +1,6 @@
-/* backend/dnnl/elementwise_backward.c - gradients of ReLU, Clip, Add and
- * Dropout, and sums of gradients, on the layouts that convolutions leave.
+/* backend/dnnl/elementwise_backward.c - gradients of ReLU, Clip, other
+ * activations, Add and Dropout, and sums of gradients, on the layouts that
+ * convolutions leave.
  *
  * A gradient of an output is read by the node that made the output and by
  * nobody after it: where its memory has no other reference, what is made of it
@@ -8,6 +9,7 @@
 
 #include "ops/clip.h"
 #include "ops/op_threads.h"
+#include "ops/unary_math.h"
 
 #include <math.h>
 
@@ -93,6 +95,27 @@ enum assay_status backward_clip(struct onednn *dn, struct job *job,
     const struct clip_attrs *attrs = clip_attrs(job->node);
 
     return between(dn, job, pass, attrs->low, attrs->high, &pass->dx[0], err);
+}
+
+/* Functions of one element; dy is 0 in the padding. */
+enum assay_status backward_activation(struct onednn *dn, struct job *job,
+                                      const struct op_backward *pass,
+                                      struct error *err)
+{
+    const struct tensor *told =
+        pass->inputs[0]->buffer ? pass->inputs[0] : &pass->outputs[0];
+    dnnl_memory_desc_t desc = desc_of(told);
+    struct tensor dy;
+    enum assay_status st =
+        gradient_like(dn, job, pass->dy[0], &desc, &dy, &pass->dx[0], err);
+
+    if (st)
+        return st;
+    unary_backward_f32(job->context, job->node, tensor_f32(told),
+                       tensor_f32(&dy), tensor_f32(&pass->dx[0]),
+                       layout_elements(told));
+    tensor_release(&dy);
+    return ASSAY_OK;
 }
 
 /* Both summands share it. */
