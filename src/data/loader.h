@@ -15,7 +15,8 @@
 
 #include "base/clock.h"
 #include "data/batch.h"
-#include "data/sample.h"
+#include "data/dataset.h"
+#include "data/sample_fit.h"
 
 /* Told in the thread that asks for batches, once for each sample. */
 struct loader_listener {

@@ -5,6 +5,7 @@
 #define DATA_LOADER_PARTS_H
 
 #include "data/loader.h"
+#include "data/sample.h"
 
 #include <pthread.h>
 

@@ -6,17 +6,8 @@
 
 #include "base/random.h"
 #include "data/dataset.h"
+#include "data/sample_fit.h"
 #include "tensor/tensor.h"
-
-/* How a picture becomes what a classifier reads: float32 [3,height,width].
- * Called by several threads at once. */
-struct sample_fit {
-    int width, height;
-    enum assay_status (*apply)(const void *context,
-                               const struct picture *picture, float *out,
-                               struct error *err);
-    const void *context;
-};
 
 struct sample_options {
     const struct dataset *dataset;
