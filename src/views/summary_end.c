@@ -92,6 +92,8 @@ void summary_next(const struct summary *summary)
         return; /* advice is not worth a failure */
     }
     line.style = STYLE_DIM;
+    if (summary->options->next)
+        line_item(&line, summary->options->next);
     line_printf(&line, "assay show %s --table", str_text(&name));
     line_printf(&line, "assay trace %s -o trace.json", str_text(&name));
     line_printf(&line, "assay compare OLD %s", str_text(&name));

@@ -36,7 +36,8 @@ void summary_step(const struct summary *summary,
         double ms = round(training->ns[i] / 1e6 * unit);
         char stall[UNITS_MAX + 16] = "", share[UNITS_MAX];
 
-        if (!training->row[i])
+        /* The wait for data is worth a word even where there was none. */
+        if (!training->row[i] || (ms == 0 && i != PART_DATA))
             continue;
         if (i == PART_DATA)
             snprintf(
