@@ -9,6 +9,7 @@
 /* clang-format off */
 const struct command *const commands[] = {
     &cmd_run,
+    &cmd_train,
     &cmd_layers,
     &cmd_metrics,
     &cmd_weights,

@@ -423,9 +423,7 @@ static enum assay_status set_options(struct run_job *job,
     return st;
 }
 
-/* Where kernel choices are remembered. A home that is not there or may not be
- * written to is no failure: they are made again the next time. */
-static void find_choices(struct str *path)
+void run_find_choices(struct str *path)
 {
     if (cache_path("kernels.txt", path, NULL) ||
         cache_make_folders(path->text, NULL))
@@ -468,7 +466,7 @@ enum assay_status run_job_make(struct run_job *job,
     if (!st)
         st = shapes_read(&settings->shapes, &job->shapes, err);
     if (!st) {
-        find_choices(&job->choices);
+        run_find_choices(&job->choices);
         st = set_options(job, settings, model, is_onnx, err);
     }
     return st;

@@ -65,6 +65,11 @@ enum assay_status run_job_make(struct run_job *job,
                                const struct words *operands, struct error *err);
 void run_job_release(struct run_job *job);
 
+/* Where kernel choices are remembered. A home that is not there or may not be
+ * written to is no failure: *path is empty, they are made again the next
+ * time. */
+void run_find_choices(struct str *path);
+
 /* The full name of a built-in model, or the path of an ONNX file. */
 enum assay_status run_find_model(const char *word, const char **model,
                                  bool *is_onnx, struct error *err);

@@ -5,6 +5,7 @@
 #include "views/line.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A text without its quotes, where it needs none. */
@@ -55,8 +56,10 @@ void train_echo_config(const struct train_config *config,
     line_end(&line);
     while (key->section) {
         const char *section = key->section;
+        char label[LINE_INDENT];
 
-        line = line_begin(sink, term, section);
+        snprintf(label, sizeof label, "%s", section);
+        line = line_begin(sink, term, label);
         for (; key->section && strcmp(key->section, section) == 0; key++)
             add_setting(&line, config, &defaults, key);
         line_end(&line);
@@ -75,9 +78,8 @@ static void echo_model(const struct train_plan *plan, const struct term *term,
                 units_count(all, (double)plan->parameters),
                 units_count(some, (double)plan->trainable_parameters));
     line_printf(&line, "%" PRId64 " classes", plan->build.n_classes);
-    if (plan->trainable_layers >= 0)
-        line_printf(&line, "%" PRId64 " backbone layers learn, norm %s",
-                    plan->trainable_layers,
+    if (model_task(plan->model) == TASK_DETECTION)
+        line_printf(&line, "norm %s",
                     plan->build.norm == NORM_FROZEN ? "frozen" : "batch");
     line_end(&line);
     line = line_begin(sink, term, "weights");

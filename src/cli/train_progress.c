@@ -83,10 +83,11 @@ static void write_step(const struct train_progress *progress,
                        const struct train_step *step, int64_t now,
                        struct sink *line)
 {
-    sink_printf(line,
-                "epoch %" PRIu64 "/%" PRIu64 "  step %" PRIu64 "/%" PRIu64
-                "  %.0f %%",
-                step->epoch, step->n_epochs, step->step, step->n_steps,
+    sink_printf(line, "epoch %" PRIu64, step->epoch);
+    if (step->n_epochs)
+        sink_printf(line, "/%" PRIu64, step->n_epochs);
+    sink_printf(line, "  step %" PRIu64 "/%" PRIu64 "  %.0f %%", step->step,
+                step->n_steps,
                 floor((double)step->step / (double)step->n_steps * 100));
     add_pace(progress, step, now, line);
     add_losses(step, line);

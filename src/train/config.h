@@ -46,7 +46,7 @@ struct train_config {
         int64_t prefetch_factor; /* batches ahead, for each worker */
         int64_t num_workers;     /* 0: the step decodes itself */
         const char *device;
-        int64_t steps;   /* at most, in all; 0: what the epochs give */
+        int64_t steps;   /* whatever the epochs are; 0: theirs */
         int64_t threads; /* 0: one a core */
         int64_t seed;
         int64_t checkpoint_every; /* steps; 0: at the end only */
@@ -81,7 +81,7 @@ struct train_config {
     } optimizer;
     struct {
         int64_t warmup_steps; /* before anything is counted */
-        int64_t full_steps;   /* of which every span is kept */
+        bool keep_all;        /* every span of every step */
         const char *output;   /* the folder that gets run and checkpoints */
     } profile;
 

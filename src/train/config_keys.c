@@ -46,7 +46,7 @@ const struct config_key config_keys[] = {
     {IN(training, device, CONFIG_TEXT),
      .meaning = "\"cpu\", or \"auto\" for the best there is"},
     {IN(training, steps, CONFIG_INTEGER), ANY_COUNT,
-     .meaning = "the most steps; 0: as many as the epochs have"},
+     .meaning = "steps, whatever the epochs are; 0: those of the epochs"},
     {IN(training, threads, CONFIG_INTEGER), .max = 1024,
      .meaning = "to compute with; 0: one a core"},
     {IN(training, seed, CONFIG_INTEGER), ANY_COUNT,
@@ -108,8 +108,10 @@ const struct config_key config_keys[] = {
 
     {IN(profile, warmup_steps, CONFIG_INTEGER), ANY_COUNT,
      .meaning = "steps before anything is counted"},
-    {IN(profile, full_steps, CONFIG_INTEGER), ANY_COUNT,
-     .meaning = "steps of which every span is kept"},
+    {IN(profile, keep_all, CONFIG_FLAG),
+     .meaning =
+         "record every step in full; otherwise the first, the slowest, a "
+         "median one and the last"},
     {IN(profile, output, CONFIG_TEXT),
      .meaning = "the folder of the run and the checkpoints"},
     {.section = NULL},
@@ -144,7 +146,7 @@ struct train_config train_config_defaults(void)
                       .warmup_factor = 0.001,
                       .step_epochs = 3,
                       .step_gamma = 0.1},
-        .profile = {.warmup_steps = 3, .full_steps = 5, .output = "train"},
+        .profile = {.warmup_steps = 3, .output = "train"},
     };
 }
 

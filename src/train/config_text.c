@@ -82,7 +82,7 @@ static void write_key(struct sink *sink, const struct train_config *config,
     if (config_value_text(config, key, value))
         sink_printf(sink, "\n%s = %s\n", key->name, value);
     else
-        sink_printf(sink, "\n# %s = %s\n", key->name, key->automatic);
+        sink_printf(sink, "\n# %s: %s\n", key->name, key->automatic);
 }
 
 void train_config_write_defaults(struct sink *sink)

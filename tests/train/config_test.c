@@ -1,6 +1,7 @@
 /* What train/config.h promises. */
 #include "train/config.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "test.h"
 
@@ -287,6 +288,22 @@ TEST(the_file_of_defaults_reads_back_as_the_defaults)
     }
     train_config_release(&config);
     str_release(&text);
+}
+
+TEST(the_page_of_the_manual_has_the_file_of_defaults)
+{
+    enum { most_bytes = 1 << 20 };
+    struct str text = {0}, page = {0};
+    struct sink sink = sink_to_str(&text);
+    struct error err = {0};
+
+    train_config_write_defaults(&sink);
+    CHECK_STATUS(
+        file_read(TEST_SOURCE_DIR "/docs/train.md", most_bytes, &page, &err),
+        ASSAY_OK, &err);
+    CHECK_HAS(str_text(&page), text.text);
+    str_release(&text);
+    str_release(&page);
 }
 
 TEST(a_text_is_shown_as_toml_reads_it)

@@ -1,0 +1,413 @@
+/* cli/cmd_train.c - assay train: a model learns, profiled. */
+#include "cli/command.h"
+
+#include "base/cache.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "cli/event_folder.h"
+#include "cli/interrupt.h"
+#include "cli/look.h"
+#include "cli/messages.h"
+#include "cli/report_file.h"
+#include "cli/result.h"
+#include "cli/run_settings.h"
+#include "cli/train_echo.h"
+#include "cli/train_progress.h"
+#include "cli/train_settings.h"
+#include "formats/published.h"
+#include "store/store.h"
+#include "views/views.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct train_settings defaults = TRAIN_DEFAULTS;
+
+/* A command line on its way. */
+struct errand {
+    const struct train_settings *settings;
+    const char *path; /* of the settings; NULL: not named */
+    struct train_config config;
+    struct str run, checkpoint, pictures, choices, peaks;
+    struct machine machine;
+    const char **recompute;
+    struct train_progress progress;
+    struct result html;
+    bool is_random;      /* the weights it began with */
+    uint64_t n_measured; /* steps that the run has */
+    struct train_report report;
+};
+
+static void errand_release(struct errand *errand)
+{
+    train_config_release(&errand->config);
+    str_release(&errand->run);
+    str_release(&errand->checkpoint);
+    str_release(&errand->pictures);
+    str_release(&errand->choices);
+    str_release(&errand->peaks);
+    mem_free(errand->recompute);
+    output_discard(errand->html.output);
+}
+
+/* ---- before ------------------------------------------------------------ */
+
+/* The checkpoint stands beside the run, and so do the pictures for those who
+ * show some. */
+static enum assay_status name_files(struct errand *errand, struct error *err)
+{
+    static const char *const endings[] = {STORE_SUFFIX, NULL};
+    const char *output = errand->settings->output;
+    enum assay_status st;
+
+    st = output ? str_append(&errand->run, output)
+                : str_printf(&errand->run, "%s/run" STORE_SUFFIX,
+                             errand->config.profile.output);
+    if (st)
+        return error_nomem(err, errand->run.n, "a file name");
+    st = result_name(errand->run.text, endings, ".safetensors",
+                     &errand->checkpoint, err);
+    if (!st && (errand->settings->html || errand->settings->tensorboard))
+        st = result_name(errand->run.text, endings, "_pictures",
+                         &errand->pictures, err);
+    return st || output ? st : cache_make_folders(errand->run.text, err);
+}
+
+static enum assay_status list_recompute(struct errand *errand,
+                                        struct error *err)
+{
+    const struct words *words = &errand->settings->recompute;
+
+    errand->recompute = mem_array(words->n + 1, sizeof *errand->recompute);
+    if (!errand->recompute)
+        return error_nomem(err, words->n, "the modules to recompute");
+    for (size_t i = 0; i < words->n; i++)
+        errand->recompute[i] = words->items[i];
+    return ASSAY_OK;
+}
+
+/* In the first second, not after the last step. */
+static enum assay_status check_file(const char *path, struct error *err)
+{
+    struct output *output = NULL;
+    enum assay_status st = output_open(path, &output, err);
+
+    output_discard(output);
+    return st;
+}
+
+static enum assay_status open_outputs(struct errand *errand, struct error *err)
+{
+    const struct train_settings *settings = errand->settings;
+    enum assay_status st = name_files(errand, err);
+
+    if (!st)
+        st = check_file(errand->run.text, err);
+    if (!st && settings->export_path)
+        st = check_file(settings->export_path, err);
+    if (!st)
+        st = list_recompute(errand, err);
+    if (!st && settings->html)
+        st = result_open(settings->html, &errand->html, err);
+    if (!st && settings->tensorboard)
+        st = event_folder_check(settings->tensorboard, errand->run.text, err);
+    run_find_choices(&errand->choices);
+    return st;
+}
+
+/* ---- during ------------------------------------------------------------ */
+
+static enum assay_status echo_settings(const struct train_config *config,
+                                       struct error *err)
+{
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    if (st)
+        return st;
+    train_echo_config(config, &result.term, result.sink);
+    return result_close(&result, ASSAY_OK, err);
+}
+
+/* A screen that cannot be written to is noticed at the latest at the end. */
+static void planned(void *context, const struct train_plan *plan)
+{
+    struct errand *errand = context;
+    struct error ignored = {0};
+    struct result result;
+
+    errand->is_random = strncmp(str_text(&plan->weights), "random", 6) == 0;
+    if (result_open(NULL, &result, &ignored))
+        return;
+    train_echo_plan(plan, &result.term, result.sink);
+    sink_puts(result.sink, "\n");
+    if (result_close(&result, ASSAY_OK, &ignored))
+        return;
+}
+
+static void stepped(void *context, const struct train_step *step)
+{
+    struct errand *errand = context;
+
+    errand->n_measured += !step->is_warm_up;
+    train_progress_step(&errand->progress, step);
+}
+
+/* NULL: nobody asked for pictures. */
+static const char *folder_of(const struct errand *errand)
+{
+    return errand->pictures.n ? errand->pictures.text : NULL;
+}
+
+/* Before there is a second thread. What was never measured stays unknown: it
+ * would take longer than a short training. */
+static bool look_at_machine(struct errand *errand)
+{
+    struct machine_options wanted = look_options(
+        errand->config.training.threads, MACHINE_CACHED, &errand->peaks);
+    struct error ignored = {0};
+
+    return !machine_look(&wanted, &errand->machine, &ignored);
+}
+
+static enum assay_status train(struct errand *errand, struct error *err)
+{
+    const struct train_settings *settings = errand->settings;
+    struct term term = term_of(stderr);
+    struct sink screen = sink_to_file(stderr, "standard error");
+    const struct train_job job = {
+        .config = &errand->config,
+        .run_path = errand->run.text,
+        .checkpoint_path = errand->checkpoint.text,
+        .resume = settings->resume,
+        .export_path = settings->export_path,
+        .pictures_folder = folder_of(errand),
+        .recompute = errand->recompute,
+        .choices_path = errand->choices.n ? errand->choices.text : NULL,
+        .tuning_seconds = settings->tuning_seconds,
+        .n_processors = look_processors(),
+        .machine = look_at_machine(errand) ? &errand->machine : NULL,
+        .stop = interrupt_watch(),
+        .planned = planned,
+        .stepped = stepped,
+        .context = errand,
+        .warnings = &screen,
+    };
+    enum assay_status st;
+
+    errand->progress = train_progress_start(&screen, &term, clock_real());
+    st = train_run(&job, &errand->report, err);
+    train_progress_finish(&errand->progress);
+    return st;
+}
+
+/* ---- after ------------------------------------------------------------- */
+
+static void tell_stopped(const struct errand *errand)
+{
+    const struct train_report *report = &errand->report;
+
+    if (!report->is_stopped)
+        return;
+    if (report->n_steps)
+        message_note("stopped behind step %" PRIu64
+                     "; --resume %s goes on from there%s",
+                     report->last_step, errand->checkpoint.text,
+                     errand->n_measured ? ""
+                                        : "; no step was measured yet, so no "
+                                          "run was written");
+    else
+        message_note("stopped before the first step; nothing was written");
+}
+
+/* A failure that leaves something to go on from. */
+static void tell_failed(const struct errand *errand)
+{
+    if (errand->report.n_steps && errand->report.has_checkpoint)
+        message_note("%s holds step %" PRIu64 "; --resume goes on from there",
+                     errand->checkpoint.text, errand->report.last_step);
+}
+
+static void add_file(struct str *text, const char *path)
+{
+    char size[UNITS_MAX];
+    struct stat info;
+
+    if (path && stat(path, &info) == 0 &&
+        str_printf(text, "%s%s %s", text->n ? ", " : "", path,
+                   units_file_size(size, (double)info.st_size)))
+        str_clear(text);
+}
+
+/* Why it may have learned little, and the way to a better start. */
+static enum assay_status tell_note(const struct errand *errand,
+                                   struct str *text, struct error *err)
+{
+    const char *model = model_full_name(errand->config.model.name);
+
+    if (!errand->is_random || !published_find(model))
+        return ASSAY_OK;
+    if (str_printf(text,
+                   "it began with random weights; `assay weights fetch %s` "
+                   "gets published ones to begin with",
+                   model))
+        return error_nomem(err, text->n, "a note");
+    return ASSAY_OK;
+}
+
+static enum assay_status tell_next(const struct errand *errand,
+                                   struct str *text, struct error *err)
+{
+    if (str_printf(text, "assay train%s%s --resume %s --steps N",
+                   errand->path ? " " : "", errand->path ? errand->path : "",
+                   errand->checkpoint.text))
+        return error_nomem(err, text->n, "a note");
+    return ASSAY_OK;
+}
+
+static enum assay_status write_summary(const struct errand *errand,
+                                       const struct run *run,
+                                       struct result *result, struct error *err)
+{
+    struct view_options view = view_defaults(result->term);
+    struct str wrote = {0}, note = {0}, next = {0};
+    enum assay_status st = tell_note(errand, &note, err);
+
+    if (!st)
+        st = tell_next(errand, &next, err);
+    if (!st) {
+        add_file(&wrote, errand->run.text);
+        add_file(&wrote, errand->checkpoint.text);
+        add_file(&wrote, errand->settings->export_path);
+        view.source = errand->run.text;
+        view.wrote = str_text(&wrote);
+        view.note = note.n ? note.text : NULL;
+        view.next = next.text;
+        st = view_summary(run, &view, result->sink, err);
+    }
+    str_release(&next);
+    str_release(&note);
+    str_release(&wrote);
+    return st;
+}
+
+static enum assay_status write_trace(const struct run *run, const char *path,
+                                     struct error *err)
+{
+    struct result result;
+    enum assay_status st = result_open(path, &result, err);
+
+    if (!st)
+        st = result_close(&result, view_trace(run, result.sink, err), err);
+    return st;
+}
+
+static enum assay_status show_result(struct errand *errand, struct error *err)
+{
+    const struct train_settings *settings = errand->settings;
+    struct result result = {0}, *html = &errand->html;
+    struct run *run = NULL;
+    struct report_side side;
+    struct stat info;
+    bool has_pictures =
+        errand->pictures.n && stat(errand->pictures.text, &info) == 0;
+    const char *folder = has_pictures ? errand->pictures.text : NULL;
+    enum assay_status st = store_load(errand->run.text, &run, err);
+
+    if (!st)
+        st = result_open(NULL, &result, err);
+    if (!st) {
+        st = write_summary(errand, run, &result, err);
+        st = result_close(&result, st, err);
+    }
+    if (!st && settings->trace)
+        st = write_trace(run, settings->trace, err);
+    side = (struct report_side){run, errand->run.text};
+    if (!st && html->output)
+        st = result_close(html, report_write(&side, 1, folder, html->sink, err),
+                          err);
+    if (!st && settings->tensorboard)
+        st = event_folder_write(run, errand->run.text, settings->tensorboard,
+                                folder, err);
+    run_free(run);
+    return st;
+}
+
+static enum assay_status show_defaults(struct error *err)
+{
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    if (st)
+        return st;
+    train_config_write_defaults(result.sink);
+    return result_close(&result, ASSAY_OK, err);
+}
+
+static enum assay_status run_train(const struct arguments *arguments,
+                                   struct error *err)
+{
+    struct errand errand = {.settings = arguments->settings};
+    enum assay_status st;
+
+    if (errand.settings->shows_defaults)
+        return show_defaults(err);
+    if (arguments->operands.n)
+        errand.path = arguments->operands.items[0];
+    st = train_settings_read(errand.settings, errand.path, &errand.config, err);
+    if (!st)
+        st = open_outputs(&errand, err);
+    if (!st)
+        st = echo_settings(&errand.config, err);
+    if (!st) {
+        st = train(&errand, err);
+        if (st)
+            tell_failed(&errand);
+        else
+            tell_stopped(&errand);
+    }
+    if (!st && errand.n_measured)
+        st = show_result(&errand, err);
+    errand_release(&errand);
+    return st;
+}
+
+const struct command cmd_train = {
+    .name = "train",
+    .section = "Models",
+    .purpose = "train a model and show what its steps cost",
+    .usage = (const char *const[]){"train [options] [CONFIG]", NULL},
+    .operands = {.max = 1, .endings = (const char *const[]){".toml", NULL}},
+    .description =
+        (const char *const[]){
+            "Trains a model on a dataset as a TOML file says, records every "
+            "step and ends on one screen: what a step consists of, which "
+            "modules the forward and the backward pass spend it in, who owns "
+            "the memory, whether the data keeps up.",
+            "Without CONFIG the file is .config/config.toml, and where that is "
+            "not there every setting has its default: "
+            "fasterrcnn_resnet50_fpn on Oxford-IIIT Pet in "
+            "data/oxford-iiit-pet, from the published weights where 'assay "
+            "weights fetch' brought them, else from random ones.",
+            "Ctrl-C ends after the step under way: the run and a checkpoint to "
+            "--resume from are written.",
+            NULL,
+        },
+    .options = train_options,
+    .examples =
+        (const struct example[]){
+            {"train --synthetic --steps 20 --min-size 128",
+             "without a dataset: see what a step costs here"},
+            {"train my.toml --steps 50 --html report.html",
+             "50 steps of a training of yours, with a report"},
+            {"train my.toml --resume train/run.safetensors --steps 100",
+             "go on to the hundredth step"},
+            {"train --defaults > .config/config.toml",
+             "a file with every setting to start from"},
+            {NULL, NULL},
+        },
+    .settings_bytes = sizeof(struct train_settings),
+    .defaults = &defaults,
+    .run = run_train,
+};

@@ -1,0 +1,38 @@
+/* cli/train_settings.h - the options of `assay train`, and the settings that
+ * they and a file make.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_TRAIN_SETTINGS_H
+#define CLI_TRAIN_SETTINGS_H
+
+#include "cli/options.h"
+#include "train/config.h"
+
+struct train_settings {
+    const char *device;
+    int64_t steps, batch, workers, threads, min_size; /* steps and sizes: 0,
+                                                         workers: -1, where they
+                                                         were not given */
+    bool is_synthetic, shows_defaults;
+    struct words set;
+    const char *resume, *export_path;
+    struct words recompute;
+    double tuning_seconds;
+    const char *output, *trace, *html, *tensorboard;
+};
+
+#define TRAIN_DEFAULTS                                                         \
+    {                                                                          \
+        .workers = -1, .tuning_seconds = 10                                    \
+    }
+
+extern const struct option train_options[];
+
+/* What the file named, or TRAIN_CONFIG_PATH where that is there, says, with
+ * the options over it; checked. Released by the caller, also on failure. */
+enum assay_status train_settings_read(const struct train_settings *settings,
+                                      const char *path,
+                                      struct train_config *config,
+                                      struct error *err);
+
+#endif

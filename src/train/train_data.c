@@ -1,0 +1,230 @@
+/* train/train_data.c - see train_data.h. */
+#include "train/train_data.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { COCO_CLASSES = 91 }; /* its numbers go to 90; 0 is the background */
+
+/* ---- the dataset ------------------------------------------------------- */
+
+static enum dataset_kind kind_of(const struct train_config *config)
+{
+    static const enum dataset_kind kinds[] = {
+        [TRAIN_PETS] = DATASET_PETS,
+        [TRAIN_COCO] = DATASET_COCO,
+        [TRAIN_VOC] = DATASET_VOC,
+        [TRAIN_CIFAR10] = DATASET_CIFAR10,
+        [TRAIN_CIFAR100] = DATASET_CIFAR100,
+        [TRAIN_IMAGEFOLDER] = DATASET_IMAGEFOLDER,
+        [TRAIN_SYNTHETIC] = DATASET_SYNTHETIC,
+    };
+
+    return kinds[config->dataset.kind];
+}
+
+static bool is_detector(const struct train_plan *plan)
+{
+    return model_task(plan->model) == TASK_DETECTION;
+}
+
+static bool has_masks(const struct train_plan *plan)
+{
+    static const char prefix[] = "maskrcnn";
+
+    return strncmp(plan->model, prefix, sizeof prefix - 1) == 0;
+}
+
+/* As large as the images that are asked for; where none are, as the dataset
+ * makes them. */
+static struct synthetic_options synthetic(const struct train_config *config,
+                                          const struct train_plan *plan)
+{
+    int64_t side = config->dataset.image_size, n = config->model.num_classes;
+
+    return (struct synthetic_options){
+        .width = side > 0 ? (int)side : 0,
+        .height = side > 0 ? (int)side : 0,
+        .n_classes = n > 0 ? (size_t)(n - is_detector(plan)) : 0,
+        .seed = plan->seed,
+        .has_one = !is_detector(plan),
+    };
+}
+
+/* Where the dataset is, and the words for it. */
+static enum assay_status name_dataset(const struct train_config *config,
+                                      struct str *path, struct str *words,
+                                      struct error *err)
+{
+    const char *kind =
+        train_dataset_name((enum train_dataset)config->dataset.kind);
+    enum assay_status st = str_append(words, kind);
+
+    if (!st && config->dataset.root)
+        st = str_append(path, config->dataset.root);
+    else if (!st)
+        st = str_printf(path, "data/%s", kind);
+    if (!st && config->dataset.kind != TRAIN_SYNTHETIC)
+        st = str_printf(words, " in %s", path->text);
+    return st ? error_nomem(err, path->n, "the name of a dataset") : st;
+}
+
+/* The first thing that goes wrong for most: said with the ways on. */
+static enum assay_status check_folder(const struct train_config *config,
+                                      const char *path, struct error *err)
+{
+    struct stat info;
+
+    if (stat(path, &info) == 0)
+        return ASSAY_OK;
+    if (config->dataset.kind == TRAIN_PETS)
+        return error_set(err, ASSAY_NOT_FOUND,
+                         "there is no dataset in %s; 'assay data fetch %s' "
+                         "gets it, --synthetic trains without one",
+                         path, train_dataset_name(TRAIN_PETS));
+    return error_set(err, ASSAY_NOT_FOUND,
+                     "there is no dataset in %s; --set dataset.root=FOLDER "
+                     "says where it is, --synthetic trains without one",
+                     path);
+}
+
+enum assay_status train_data_open(struct train_data *data,
+                                  const struct train_config *config,
+                                  struct train_plan *plan, struct error *err)
+{
+    struct dataset_options options = {
+        .kind = kind_of(config),
+        .split = DATASET_TRAIN,
+        .limit = (size_t)config->dataset.limit,
+        .keeps_shapes = has_masks(plan),
+        .synthetic = synthetic(config, plan),
+    };
+    struct str path = {0};
+    enum assay_status st = name_dataset(config, &path, &plan->dataset, err);
+
+    if (!st && config->dataset.kind != TRAIN_SYNTHETIC) {
+        options.path = path.text;
+        st = check_folder(config, path.text, err);
+    }
+    if (!st)
+        st = dataset_open(&options, &data->dataset, err);
+    str_release(&path);
+    return st;
+}
+
+void train_data_close(struct train_data *data)
+{
+    loader_free(data->loader);
+    dataset_close(data->dataset);
+    *data = (struct train_data){0};
+}
+
+int64_t train_data_classes(const struct train_data *data,
+                           const struct train_config *config,
+                           const struct train_plan *plan)
+{
+    int64_t n = (int64_t)dataset_class_count(data->dataset);
+
+    if (config->model.num_classes > 0)
+        return config->model.num_classes;
+    if (config->dataset.kind == TRAIN_COCO)
+        return COCO_CLASSES;
+    return n + is_detector(plan);
+}
+
+/* ---- the loader -------------------------------------------------------- */
+
+static enum assay_status apply_recipe(const void *context,
+                                      const struct picture *picture, float *out,
+                                      struct error *err)
+{
+    return recipe_apply(context, picture, out, err);
+}
+
+/* The preset of the model's variant, scaled to the side that is asked for. */
+static void set_fit(struct train_data *data, const struct model_options *build)
+{
+    struct recipe *recipe = &data->recipe;
+    double factor;
+
+    *recipe = recipe_of_variant(build->variant);
+    factor = (double)build->image_size / recipe->width;
+    recipe->shorter = (int)(recipe->shorter * factor + 0.5);
+    recipe->width = recipe->height = (int)build->image_size;
+    data->fit = (struct sample_fit){.width = recipe->width,
+                                    .height = recipe->height,
+                                    .apply = apply_recipe,
+                                    .context = recipe};
+}
+
+static void tell_skipped(void *context, const char *why)
+{
+    struct train_data *data = context;
+
+    if (data->warnings)
+        sink_printf(data->warnings, "skipped: %s\n", why);
+}
+
+static enum assay_status refuse_empty(const struct train_config *config,
+                                      const struct train_plan *plan,
+                                      struct error *err)
+{
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%s has %" PRIu64 " %s to learn from, and a batch takes "
+                     "%" PRId64,
+                     str_text(&plan->dataset), plan->n_samples,
+                     plan->n_samples == 1 ? "image" : "images",
+                     config->training.batch_size);
+}
+
+/* Steps where they are asked for, else those of the epochs. */
+static void count_steps(const struct train_config *config,
+                        struct train_plan *plan)
+{
+    uint64_t epoch = plan->epoch_steps;
+
+    plan->n_steps = (uint64_t)config->training.steps;
+    plan->n_epochs = (uint64_t)config->training.num_epochs;
+    if (plan->n_steps)
+        plan->n_epochs = (plan->n_steps + epoch - 1) / epoch;
+    else
+        plan->n_steps = plan->n_epochs * epoch;
+}
+
+enum assay_status train_data_start(struct train_data *data,
+                                   const struct train_config *config,
+                                   struct pool *pool, struct train_plan *plan,
+                                   struct error *err)
+{
+    bool detects = is_detector(plan);
+    struct loader_options options = {
+        .dataset = data->dataset,
+        .pool = pool,
+        .fit = detects ? NULL : &data->fit,
+        .has_masks = has_masks(plan),
+        .flips = config->dataset.flip,
+        .n_classes = plan->build.n_classes,
+        .batch_size = (size_t)config->training.batch_size,
+        .n_workers = (size_t)config->training.num_workers,
+        .prefetch_factor = (size_t)config->training.prefetch_factor,
+        .seed = plan->seed,
+        .shuffles = true,
+        .drops_last = detects, /* a detector has an input an image */
+        .listener = {tell_skipped, data},
+    };
+    enum assay_status st;
+
+    if (!detects)
+        set_fit(data, &plan->build);
+    st = loader_new(&options, &data->loader, err);
+    if (st)
+        return st;
+    plan->n_samples = loader_samples(data->loader);
+    plan->n_workers = (int)options.n_workers;
+    plan->epoch_steps = loader_source(data->loader).epoch_batches;
+    if (!plan->epoch_steps)
+        return refuse_empty(config, plan, err);
+    count_steps(config, plan);
+    return ASSAY_OK;
+}

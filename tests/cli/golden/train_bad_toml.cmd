@@ -1,0 +1,2 @@
+printf "[training]\nbatch_size = \n" >bad.toml
+assay train bad.toml

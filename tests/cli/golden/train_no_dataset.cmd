@@ -1,0 +1,1 @@
+assay train --set model.weights=random --threads 1

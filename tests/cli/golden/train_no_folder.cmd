@@ -1,0 +1,1 @@
+assay train --synthetic -o none/run.assay --threads 1

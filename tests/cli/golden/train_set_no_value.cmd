@@ -1,0 +1,1 @@
+assay train --set training.batch_size

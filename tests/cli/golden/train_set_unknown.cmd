@@ -1,0 +1,1 @@
+assay train --set training.bach_size=2

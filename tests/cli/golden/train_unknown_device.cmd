@@ -1,0 +1,2 @@
+printf "[training]\ndevice = \"gpu\"\n" >c.toml
+assay train c.toml

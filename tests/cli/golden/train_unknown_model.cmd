@@ -1,0 +1,2 @@
+printf "[model]\nname = \"fasterrcnn_resnet50\"\n" >c.toml
+assay train c.toml

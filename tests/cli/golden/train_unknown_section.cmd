@@ -1,0 +1,2 @@
+printf "[trainer]\nbatch_size = 2\n" >c.toml
+assay train c.toml
