@@ -238,6 +238,8 @@ static enum assay_status transfer(const struct published *published,
         st = download_file(&(struct download){.url = url.text,
                                               .path = path,
                                               .sha256_digits = digits,
+                                              .otherwise = "name the file with "
+                                                           "--weights",
                                               .progress = &progress},
                            err);
     progress_finish(&progress);

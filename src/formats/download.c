@@ -2,6 +2,7 @@
 #include "formats/download.h"
 
 #include "base/cache.h"
+#include "base/md5.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "formats/curl_library.h"
@@ -124,55 +125,120 @@ static enum assay_status explain(const struct transfer *transfer, CURLcode code,
         code == CURLE_COULDNT_RESOLVE_PROXY)
         return error_set(err, ASSAY_NOT_FOUND,
                          "cannot reach %s; without a network, fetch it on "
-                         "another machine and name the file with --weights",
-                         url);
+                         "another machine and %s",
+                         url, transfer->download->otherwise);
     return error_set(err, ASSAY_IO,
                      "fetching %s: %s; run the command again to go on from "
                      "there",
                      url, transfer->curl.easy_strerror(code));
 }
 
-static enum assay_status hash_file(int fd, const char *path,
-                                   char hex[SHA256_HEX], struct error *err)
+/* ---- sums -------------------------------------------------------------- */
+
+enum { most_hex = SHA256_HEX };
+
+struct sum {
+    struct sha256 sha;
+    struct md5 md5;
+    bool is_md5;
+};
+
+static void sum_init(struct sum *sum, bool is_md5)
+{
+    sum->is_md5 = is_md5;
+    sha256_init(&sum->sha);
+    md5_init(&sum->md5);
+}
+
+static void sum_update(struct sum *sum, const void *bytes, size_t n)
+{
+    if (sum->is_md5)
+        md5_update(&sum->md5, bytes, n);
+    else
+        sha256_update(&sum->sha, bytes, n);
+}
+
+static void sum_finish(struct sum *sum, char hex[most_hex])
+{
+    if (sum->is_md5)
+        md5_finish(&sum->md5, hex);
+    else
+        sha256_finish(&sum->sha, hex);
+}
+
+static const char *wanted_digits(const struct download *download)
+{
+    return download->md5_digits ? download->md5_digits
+                                : download->sha256_digits;
+}
+
+static bool is_wanted(const struct download *download, const char hex[most_hex])
+{
+    const char *wanted = wanted_digits(download);
+
+    return strncmp(hex, wanted, strlen(wanted)) == 0;
+}
+
+static enum assay_status hash_file(const struct download *download, int fd,
+                                   const char *path, char hex[most_hex],
+                                   struct error *err)
 {
     unsigned char bytes[64 * 1024];
-    struct sha256 sha;
+    struct sum sum;
     off_t at = 0;
     ssize_t n;
 
-    sha256_init(&sha);
+    sum_init(&sum, download->md5_digits != NULL);
     while ((n = pread(fd, bytes, sizeof bytes, at)) > 0) {
-        sha256_update(&sha, bytes, (size_t)n);
+        sum_update(&sum, bytes, (size_t)n);
         at += n;
     }
     if (n < 0)
         return error_errno(err, errno, "reading %s", path);
-    sha256_finish(&sha, hex);
+    sum_finish(&sum, hex);
     return ASSAY_OK;
+}
+
+bool download_is_whole(const struct download *download)
+{
+    struct error ignored = {0};
+    char hex[most_hex];
+    int fd = open(download->path, O_RDONLY | O_CLOEXEC);
+    bool is = fd >= 0 &&
+              !hash_file(download, fd, download->path, hex, &ignored) &&
+              is_wanted(download, hex);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
 }
 
 /* The part file becomes the file, or goes where it has another hash. */
 static enum assay_status finish(const struct transfer *transfer,
                                 struct error *err)
 {
-    const char *wanted = transfer->download->sha256_digits;
-    const char *path = transfer->download->path;
-    char hex[SHA256_HEX];
-    enum assay_status st = hash_file(transfer->fd, transfer->part, hex, err);
+    const struct download *download = transfer->download;
+    char hex[most_hex];
+    enum assay_status st =
+        hash_file(download, transfer->fd, transfer->part, hex, err);
 
     if (st)
         return st;
-    if (strncmp(hex, wanted, strlen(wanted)) != 0) {
+    if (!is_wanted(download, hex)) {
         unlink(transfer->part);
         return error_set(err, ASSAY_BAD_INPUT,
-                         "what came from %s has SHA-256 %.8s..., not %s...; it "
+                         "what came from %s has %s %.8s..., not %.8s...; it "
                          "was removed, fetch it again",
-                         transfer->download->url, hex, wanted);
+                         download->url,
+                         download->md5_digits ? "MD5" : "SHA-256", hex,
+                         wanted_digits(download));
     }
-    if (fsync(transfer->fd) || rename(transfer->part, path))
-        return error_errno(err, errno, "writing %s", path);
+    if (fsync(transfer->fd) || rename(transfer->part, download->path))
+        return error_errno(err, errno, "writing %s", download->path);
     return ASSAY_OK;
 }
+
+/* ---- fetching ---------------------------------------------------------- */
 
 /* A server that cannot go on in the middle, or finds nothing left to send
  * although the hash is wrong, is asked for the whole. */
@@ -182,11 +248,11 @@ static enum assay_status fetch(struct transfer *transfer, struct error *err)
 
     if (transfer->resumed && transfer->http_status == http_range_wrong) {
         struct error ignored = {0};
-        char hex[SHA256_HEX];
-        const char *wanted = transfer->download->sha256_digits;
+        char hex[most_hex];
 
-        if (!hash_file(transfer->fd, transfer->part, hex, &ignored) &&
-            strncmp(hex, wanted, strlen(wanted)) == 0)
+        if (!hash_file(transfer->download, transfer->fd, transfer->part, hex,
+                       &ignored) &&
+            is_wanted(transfer->download, hex))
             return finish(transfer, err);
     }
     if (transfer->resumed && (transfer->http_status == http_range_wrong ||

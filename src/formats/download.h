@@ -10,10 +10,14 @@
 #include "base/error.h"
 #include "base/progress.h"
 
+#include <stdbool.h>
+
 struct download {
     const char *url;           /* http or https */
     const char *path;          /* its folders are made */
-    const char *sha256_digits; /* how the hash of the whole begins */
+    const char *sha256_digits; /* how the hash of the whole begins; or */
+    const char *md5_digits;    /* where that is what was published */
+    const char *otherwise;     /* what to do without a network */
     struct progress *progress; /* NULL: none; its total is set when known */
 };
 
@@ -21,5 +25,8 @@ struct download {
  * ASSAY_BAD_INPUT where the hash is another one: nothing is kept then. */
 enum assay_status download_file(const struct download *download,
                                 struct error *err);
+
+/* Whether a file is whole; false where it cannot be read, too. */
+bool download_is_whole(const struct download *download);
 
 #endif

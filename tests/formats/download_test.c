@@ -1,5 +1,6 @@
 /* Downloads from a server on loopback that behaves, and misbehaves. */
 #include "base/file.h"
+#include "base/md5.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "formats/download.h"
@@ -251,13 +252,39 @@ TEST(without_a_network_the_message_says_what_to_do)
 {
     struct download download = {.url = "http://127.0.0.1:1/file",
                                 .path = file_path("away.bin"),
-                                .sha256_digits = "00"};
+                                .sha256_digits = "00",
+                                .otherwise = "put it there"};
 
     err = (struct error){0};
     setenv("no_proxy", "127.0.0.1", 1);
     CHECK_INT(download_file(&download, &err), ASSAY_NOT_FOUND);
     CHECK_HAS(err.text, "cannot reach http://127.0.0.1:1/file; without a "
-                        "network, fetch it on another machine");
+                        "network, fetch it on another machine and put it "
+                        "there");
+}
+
+TEST(a_file_can_be_known_by_its_md5_too)
+{
+    char url[128], hex[MD5_HEX], *bytes = content(n_bytes);
+    struct download download = {
+        .url = url, .path = file_path("md5.bin"), .md5_digits = hex};
+    struct md5 md5;
+
+    md5_init(&md5);
+    md5_update(&md5, bytes, n_bytes);
+    md5_finish(&md5, hex);
+    free(bytes);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/good/%d", server_port(),
+             n_bytes);
+    err = (struct error){0};
+    CHECK(!download_is_whole(&download));
+    CHECK_STATUS(download_file(&download, &err), ASSAY_OK, &err);
+    check_whole(download.path);
+    CHECK(download_is_whole(&download));
+    hex[0] ^= 1;
+    CHECK(!download_is_whole(&download));
+    CHECK_INT(download_file(&download, &err), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "has MD5");
 }
 
 TEST(a_download_that_another_process_is_at_is_left_to_it)
