@@ -234,6 +234,38 @@ static enum assay_status fit_network(struct predictor *predictor,
     return st;
 }
 
+enum assay_status predictor_add_family(struct predictor *predictor,
+                                       const struct samples *samples,
+                                       const char *network, struct family **out,
+                                       struct error *err)
+{
+    struct family *family = &predictor->families[predictor->n_families];
+    size_t i = 0;
+    struct samples own;
+    enum assay_status st;
+
+    *out = NULL;
+    while (i < samples->n &&
+           strcmp(samples->items[i].description->network, network) != 0)
+        i++;
+    if (i == samples->n || predictor_family(predictor, network))
+        return ASSAY_OK;
+    *family = (struct family){
+        .network = samples->items[i].description->network,
+        .physical = {.target = samples->target, .stage = samples->stage}};
+    st = samples_of_network(samples, samples->items[i].network, &own, err);
+    if (!st)
+        st = note_levels(family, &own, err);
+    samples_release(&own);
+    if (st || family->n_levels < 2) {
+        family_release(family);
+        return st;
+    }
+    predictor->n_families++;
+    *out = family;
+    return ASSAY_OK;
+}
+
 enum assay_status predictor_fit(struct predictor *predictor,
                                 const struct samples *samples,
                                 const struct predictor_options *options,

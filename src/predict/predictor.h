@@ -65,6 +65,14 @@ enum assay_status predictor_grow(struct predictor *predictor,
                                  const struct predictor_options *options,
                                  struct error *err);
 
+/* A family whose parameters are known, with its levels; *out is NULL where the
+ * samples have no such network or it is there already. predictor->families has
+ * room for one a network. */
+enum assay_status predictor_add_family(struct predictor *predictor,
+                                       const struct samples *samples,
+                                       const char *network, struct family **out,
+                                       struct error *err);
+
 /* By name; NULL where it was not trained on. */
 const struct family *predictor_family(const struct predictor *predictor,
                                       const char *network);

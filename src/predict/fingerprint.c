@@ -1,0 +1,435 @@
+/* predict/fingerprint.c - see fingerprint.h. */
+#include "predict/fingerprint.h"
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "predict/fingerprint_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { min_rows = 8 };
+
+/* ---- making one ---------------------------------------------------------- */
+
+enum assay_status fingerprint_new(struct fingerprint **out, struct error *err)
+{
+    *out = mem_zalloc(sizeof **out);
+    if (!*out)
+        return error_nomem(err, sizeof **out, "a fingerprint");
+    (*out)->data.capacity_mb = (*out)->data.available_mb = NAN;
+    return ASSAY_OK;
+}
+
+void fingerprint_free(struct fingerprint *fingerprint)
+{
+    if (!fingerprint)
+        return;
+    for (int s = 0; s < N_STAGES; s++) {
+        for (int t = 0; t < N_TARGETS; t++) {
+            samples_release(&fingerprint->parts[s][t].samples);
+            predictor_release(&fingerprint->parts[s][t].predictor);
+        }
+    }
+    data_set_release(&fingerprint->data);
+    mem_free(fingerprint->device);
+    mem_free(fingerprint);
+}
+
+/* Takes over what was selected, networks and rows. */
+static enum assay_status copy_data(struct fingerprint *fingerprint,
+                                   const struct data_set *set,
+                                   const struct selection *selection,
+                                   struct error *err)
+{
+    struct data_set *data = &fingerprint->data;
+    enum assay_status st = ASSAY_OK;
+
+    data->capacity_mb = set->capacity_mb;
+    data->available_mb = set->available_mb;
+    for (size_t i = 0; !st && i < set->n_rows; i++) {
+        struct measurement row = set->rows[i];
+        const struct description *from = &set->descriptions[row.description];
+        struct description *to;
+
+        if (!selection_has(selection, from))
+            continue;
+        st = data_set_describe(data, from->network, from->level,
+                               &row.description, err);
+        if (st)
+            break;
+        to = &data->descriptions[row.description];
+        if (!to->n_convs && !to->n_denses)
+            st = description_copy(to, from, err);
+        if (!st)
+            st = data_set_add_row(data, &row, err);
+    }
+    return st;
+}
+
+enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
+                                        struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (int s = 0; s < N_STAGES; s++) {
+        for (int t = 0; !st && t < N_TARGETS; t++) {
+            struct part *part = &fingerprint->parts[s][t];
+
+            part->samples = (struct samples){.stage = (enum stage)s,
+                                             .target = (enum target)t};
+            st = samples_take(&part->samples, &fingerprint->data, NULL, NULL,
+                              err);
+            part->is_there = samples_n_values(&part->samples) >= min_rows;
+        }
+    }
+    return st;
+}
+
+static bool has_two_batches(const struct samples *samples)
+{
+    for (size_t i = 1; i < samples->n; i++) {
+        if (samples->items[i].batch != samples->items[0].batch)
+            return true;
+    }
+    return false;
+}
+
+static enum assay_status check_rows(const struct fingerprint *fingerprint,
+                                    struct error *err)
+{
+    size_t most = 0;
+
+    for (int s = 0; s < N_STAGES; s++) {
+        for (int t = 0; t < N_TARGETS; t++) {
+            const struct part *part = &fingerprint->parts[s][t];
+            size_t n = samples_n_values(&part->samples);
+
+            most = n > most ? n : most;
+            if (part->is_there && !has_two_batches(&part->samples))
+                return error_set(err, ASSAY_BAD_INPUT,
+                                 "the rows of %s are all of one batch size; a "
+                                 "fingerprint wants several",
+                                 stage_names[s]);
+        }
+    }
+    if (most >= min_rows)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "too few rows to fit: the selected networks have %zu that "
+                     "passed; at least %d are wanted, and some forty of each "
+                     "network do well",
+                     most, min_rows);
+}
+
+/* ---- ranges -------------------------------------------------------------- */
+
+static void widen(struct ranges *ranges, const double *x, double batch,
+                  bool is_first)
+{
+    for (size_t f = 0; f < N_FEATURES; f++) {
+        ranges->low[f] = is_first ? x[f] : fmin(ranges->low[f], x[f]);
+        ranges->high[f] = is_first ? x[f] : fmax(ranges->high[f], x[f]);
+    }
+    ranges->least_batch = is_first ? batch : fmin(ranges->least_batch, batch);
+    ranges->most_batch = is_first ? batch : fmax(ranges->most_batch, batch);
+}
+
+void fingerprint_set_ranges(struct fingerprint *fingerprint)
+{
+    const struct data_set *data = &fingerprint->data;
+    bool is_first[N_STAGES] = {true, true};
+
+    for (size_t i = 0; i < data->n_rows; i++) {
+        const struct measurement *row = &data->rows[i];
+        double x[N_FEATURES];
+
+        if (row->is_failed)
+            continue;
+        features_network(&data->descriptions[row->description], 1, row->stage,
+                         x);
+        widen(&fingerprint->ranges[row->stage], x, row->batch,
+              is_first[row->stage]);
+        is_first[row->stage] = false;
+    }
+}
+
+/* ---- fitting ------------------------------------------------------------- */
+
+struct predictor_options
+fingerprint_growth(const struct fingerprint *fingerprint, int n_threads)
+{
+    return (struct predictor_options){.seed = fingerprint->seed,
+                                      .n_threads = n_threads,
+                                      .needs_correction = true,
+                                      .needs_families = true};
+}
+
+static enum assay_status fit_parts(struct fingerprint *fingerprint,
+                                   const struct fingerprint_options *options,
+                                   struct error *err)
+{
+    struct predictor_options growth =
+        fingerprint_growth(fingerprint, options->n_threads);
+    enum assay_status st = ASSAY_OK;
+
+    for (int s = 0; s < N_STAGES; s++) {
+        for (int t = 0; !st && t < N_TARGETS; t++) {
+            struct part *part = &fingerprint->parts[s][t];
+
+            if (!part->is_there)
+                continue;
+            st = calibrate(&part->samples, &growth, options->method,
+                           part->calibration, err);
+            if (!st)
+                st = predictor_fit(&part->predictor, &part->samples, &growth,
+                                   err);
+        }
+    }
+    return st;
+}
+
+enum assay_status fingerprint_fit(const struct data_set *set,
+                                  const struct selection *selection,
+                                  const struct fingerprint_options *options,
+                                  struct fingerprint **out, struct error *err)
+{
+    struct fingerprint *fingerprint = NULL;
+    enum assay_status st = selection_check(selection, set, err);
+
+    *out = NULL;
+    if (!st)
+        st = fingerprint_new(&fingerprint, err);
+    if (st)
+        return st;
+    fingerprint->seed = options->seed;
+    fingerprint->device = mem_strdup(options->device ? options->device : "");
+    if (!fingerprint->device)
+        st = error_nomem(err, 16, "the device's name");
+    if (!st)
+        st = copy_data(fingerprint, set, selection, err);
+    if (!st)
+        st = fingerprint_sort_rows(fingerprint, err);
+    if (!st)
+        st = check_rows(fingerprint, err);
+    if (!st) {
+        fingerprint_set_ranges(fingerprint);
+        st = fit_parts(fingerprint, options, err);
+    }
+    if (st)
+        fingerprint_free(fingerprint);
+    else
+        *out = fingerprint;
+    return st;
+}
+
+/* ---- what it knows ------------------------------------------------------- */
+
+const char *fingerprint_device(const struct fingerprint *fingerprint)
+{
+    return fingerprint->device;
+}
+
+double fingerprint_capacity_mb(const struct fingerprint *fingerprint)
+{
+    return fingerprint->data.capacity_mb;
+}
+
+bool fingerprint_has(const struct fingerprint *fingerprint, enum stage stage,
+                     enum target target)
+{
+    return fingerprint->parts[stage][target].is_there;
+}
+
+const struct data_set *fingerprint_data(const struct fingerprint *fingerprint)
+{
+    return &fingerprint->data;
+}
+
+size_t fingerprint_row_count(const struct fingerprint *fingerprint,
+                             enum stage stage, enum target target)
+{
+    return samples_n_values(&fingerprint->parts[stage][target].samples);
+}
+
+const struct calibration *
+fingerprint_calibration(const struct fingerprint *fingerprint, enum stage stage,
+                        enum target target, enum sight sight)
+{
+    return &fingerprint->parts[stage][target].calibration[sight];
+}
+
+bool fingerprint_saw(const struct fingerprint *fingerprint,
+                     const struct description *description)
+{
+    return data_set_find(&fingerprint->data, description->network,
+                         description->level) != SIZE_MAX;
+}
+
+/* ---- predicting ---------------------------------------------------------- */
+
+/* What the physical model says beyond the ceiling, in proportion. */
+static double demand_of(const struct predictor *predictor,
+                        const struct family *family,
+                        const struct description *description, double batch,
+                        double value)
+{
+    const struct physical *physical =
+        family ? &family->physical : &predictor->physical;
+
+    return value * physical_demand(physical, description, batch) /
+           physical_predict(physical, description, batch);
+}
+
+enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
+                                      enum stage stage, enum target target,
+                                      const struct description *description,
+                                      double batch, struct estimate *out,
+                                      struct error *err)
+{
+    const struct part *part = &fingerprint->parts[stage][target];
+    const struct predictor *predictor = &part->predictor;
+    const struct family *family =
+        predictor_family(predictor, description->network);
+    enum sight sight = family && part->calibration[SIGHT_LEVELS].is_known
+                           ? SIGHT_LEVELS
+                           : SIGHT_NETWORKS;
+    const struct calibration *own = &part->calibration[sight];
+    double width;
+
+    family = sight == SIGHT_LEVELS ? family : NULL;
+    *out = (struct estimate){.method = own->method, .sight = sight};
+    out->value =
+        predictor_predict(predictor, own->method, family, description, batch);
+    if (isnan(out->value))
+        return error_nomem(err, description->n_convs, "a prediction");
+    width =
+        family ? calibration_width(
+                     own,
+                     family_distance(family, family_level(family, description)))
+               : own->width;
+    out->low = out->value * exp(-width);
+    out->high = out->value * exp(width);
+    out->demand =
+        target == TARGET_MEMORY
+            ? demand_of(predictor, family, description, batch, out->value)
+            : (double)NAN;
+    return ASSAY_OK;
+}
+
+double fingerprint_usable_mb(const struct fingerprint *fingerprint,
+                             enum stage stage, double memory_mb)
+{
+    const struct part *part = &fingerprint->parts[stage][TARGET_MEMORY];
+    double capacity = fingerprint->data.capacity_mb;
+    double usable = NAN;
+
+    if (part->is_there)
+        usable = physical_limit(&part->predictor.physical);
+    if (isnan(usable))
+        usable = fingerprint->data.available_mb;
+    if (isnan(usable))
+        usable = capacity;
+    if (isnan(memory_mb))
+        return usable;
+    /* What the system keeps for itself stays the same. */
+    return isnan(usable) || isnan(capacity) ? memory_mb
+                                            : usable - capacity + memory_mb;
+}
+
+enum fit estimate_fits(const struct estimate *estimate, double usable_mb)
+{
+    double low = estimate->demand * estimate->low / estimate->value;
+    double high = estimate->demand * estimate->high / estimate->value;
+
+    if (isnan(usable_mb) || isnan(low))
+        return FIT_MAYBE;
+    if (high <= usable_mb)
+        return FIT_YES;
+    return low > usable_mb ? FIT_NO : FIT_MAYBE;
+}
+
+/* ---- what lies outside --------------------------------------------------- */
+
+/* A prediction may reach as far beyond what was seen, in times. */
+static const double most_reach = 2;
+/* A kind of layer that was never seen may do this share of the work. */
+static const double most_unseen = 0.05;
+
+struct bounded {
+    size_t feature;
+    const char *words;
+};
+
+static enum assay_status check_range(const struct ranges *ranges,
+                                     const struct bounded *bounded, double x,
+                                     const char *network, struct error *err)
+{
+    double low = ranges->low[bounded->feature];
+    double high = ranges->high[bounded->feature];
+    char value[UNITS_MAX], seen[UNITS_MAX];
+
+    if (x > most_reach * high)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "%s lies outside of what the fingerprint has seen: %s "
+                         "%s, %.1f times the most of any network it was made "
+                         "from (%s)",
+                         network, units_count(value, x), bounded->words,
+                         x / high, units_count(seen, high));
+    if (x * most_reach < low)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "%s lies outside of what the fingerprint has seen: %s "
+                         "%s, the least of any network it was made from is "
+                         "%.1f times that (%s)",
+                         network, units_count(value, x), bounded->words,
+                         low / x, units_count(seen, low));
+    return ASSAY_OK;
+}
+
+static enum assay_status check_kind(const struct ranges *ranges,
+                                    const struct bounded *bounded, double share,
+                                    const char *network, struct error *err)
+{
+    if (share <= most_unseen || ranges->high[bounded->feature] > 0)
+        return ASSAY_OK;
+    return error_set(
+        err, ASSAY_UNSUPPORTED,
+        "%s lies outside of what the fingerprint has seen: %.0f %% "
+        "of its multiply-adds are in %s, of which none of the "
+        "networks it was made from has any",
+        network, 100 * share, bounded->words);
+}
+
+enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
+                                    enum stage stage,
+                                    const struct description *description,
+                                    struct error *err)
+{
+    static const struct bounded sizes[] = {
+        {LAYER_GEMM, "multiply-adds an image"},
+        {FEATURE_PARAMETERS, "parameters"},
+        {LAYER_OUTPUT_MAP, "elements of feature maps an image"},
+        {FEATURE_LARGEST_MAPS, "elements of the largest maps"},
+        {FEATURE_N_CONV, "convolutions"},
+    };
+    static const struct bounded kinds[] = {
+        {FEATURE_MACS_DEPTHWISE, "depthwise convolutions"},
+        {FEATURE_MACS_1X1, "convolutions of 1x1"},
+        {FEATURE_MACS_3X3, "convolutions of 3x3"},
+        {FEATURE_MACS_DENSE, "fully connected layers"},
+    };
+    const struct ranges *ranges = &fingerprint->ranges[stage];
+    double x[N_FEATURES];
+    enum assay_status st = ASSAY_OK;
+
+    features_network(description, 1, stage, x);
+    for (size_t i = 0; !st && i < sizeof sizes / sizeof sizes[0]; i++)
+        st = check_range(ranges, &sizes[i], x[sizes[i].feature],
+                         description->network, err);
+    for (size_t i = 0; !st && i < sizeof kinds / sizeof kinds[0]; i++)
+        st = check_kind(ranges, &kinds[i],
+                        x[kinds[i].feature] / fmax(x[LAYER_GEMM], 1),
+                        description->network, err);
+    return st;
+}

@@ -1,0 +1,39 @@
+/* predict/fingerprint_internal.h - what a fingerprint is made of.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PREDICT_FINGERPRINT_INTERNAL_H
+#define PREDICT_FINGERPRINT_INTERNAL_H
+
+#include "predict/fingerprint.h"
+
+/* One target of one stage. */
+struct part {
+    bool is_there;
+    struct samples samples;
+    struct predictor predictor;
+    struct calibration calibration[N_SIGHTS];
+};
+
+/* Of the features of one image, over the networks that were trained on. */
+struct ranges {
+    double low[N_FEATURES], high[N_FEATURES];
+    double least_batch, most_batch;
+};
+
+struct fingerprint {
+    char *device;
+    uint64_t seed;
+    struct data_set data;
+    struct part parts[N_STAGES][N_TARGETS];
+    struct ranges ranges[N_STAGES];
+};
+
+enum assay_status fingerprint_new(struct fingerprint **out, struct error *err);
+/* Makes samples of the data: parts are there where they have some. */
+enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
+                                        struct error *err);
+void fingerprint_set_ranges(struct fingerprint *fingerprint);
+struct predictor_options
+fingerprint_growth(const struct fingerprint *fingerprint, int n_threads);
+
+#endif
