@@ -360,6 +360,7 @@ static const double most_unseen = 0.05;
 struct bounded {
     size_t feature;
     const char *words;
+    bool may_be_less; /* fewer of them are no harm */
 };
 
 static enum assay_status check_range(const struct ranges *ranges,
@@ -377,7 +378,7 @@ static enum assay_status check_range(const struct ranges *ranges,
                          "from (%s)",
                          network, units_count(value, x), bounded->words,
                          x / high, units_count(seen, high));
-    if (x * most_reach < low)
+    if (x * most_reach < low && !bounded->may_be_less)
         return error_set(err, ASSAY_UNSUPPORTED,
                          "%s lies outside of what the fingerprint has seen: %s "
                          "%s, the least of any network it was made from is "
@@ -407,17 +408,17 @@ enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
                                     struct error *err)
 {
     static const struct bounded sizes[] = {
-        {LAYER_GEMM, "multiply-adds an image"},
-        {FEATURE_PARAMETERS, "parameters"},
-        {LAYER_OUTPUT_MAP, "elements of feature maps an image"},
-        {FEATURE_LARGEST_MAPS, "elements of the largest maps"},
-        {FEATURE_N_CONV, "convolutions"},
+        {LAYER_GEMM, "multiply-adds an image", false},
+        {FEATURE_PARAMETERS, "parameters", true},
+        {LAYER_OUTPUT_MAP, "elements of feature maps an image", false},
+        {FEATURE_LARGEST_MAPS, "elements of the largest maps", false},
+        {FEATURE_N_CONV, "convolutions", true},
     };
     static const struct bounded kinds[] = {
-        {FEATURE_MACS_DEPTHWISE, "depthwise convolutions"},
-        {FEATURE_MACS_1X1, "convolutions of 1x1"},
-        {FEATURE_MACS_3X3, "convolutions of 3x3"},
-        {FEATURE_MACS_DENSE, "fully connected layers"},
+        {FEATURE_MACS_DEPTHWISE, "depthwise convolutions", true},
+        {FEATURE_MACS_1X1, "convolutions of 1x1", true},
+        {FEATURE_MACS_3X3, "convolutions of 3x3", true},
+        {FEATURE_MACS_DENSE, "fully connected layers", true},
     };
     const struct ranges *ranges = &fingerprint->ranges[stage];
     double x[N_FEATURES];

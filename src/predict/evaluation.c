@@ -1,0 +1,202 @@
+/* predict/evaluation.c - see evaluation.h. */
+#include "predict/evaluation.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void evaluation_release(struct evaluation *evaluation)
+{
+    mem_free(evaluation->networks);
+    mem_free(evaluation->rows);
+    *evaluation = (struct evaluation){0};
+}
+
+static enum assay_status find_network(struct evaluation *evaluation,
+                                      const char *name, size_t *out,
+                                      struct error *err)
+{
+    struct evaluated_network *moved;
+
+    for (*out = 0; *out < evaluation->n_networks; (*out)++) {
+        if (strcmp(evaluation->networks[*out].name, name) == 0)
+            return ASSAY_OK;
+    }
+    moved = vec_reserve(evaluation->networks, &evaluation->networks_capacity,
+                        evaluation->n_networks + 1, sizeof *moved);
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a network");
+    evaluation->networks = moved;
+    moved[evaluation->n_networks++] = (struct evaluated_network){.name = name};
+    return ASSAY_OK;
+}
+
+static enum assay_status add_row(struct evaluation *evaluation,
+                                 const struct evaluated *row, struct error *err)
+{
+    struct evaluated *moved =
+        vec_reserve(evaluation->rows, &evaluation->rows_capacity,
+                    evaluation->n_rows + 1, sizeof *moved);
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a row");
+    evaluation->rows = moved;
+    moved[evaluation->n_rows++] = *row;
+    return ASSAY_OK;
+}
+
+/* A run that passed or failed says whether it fits. */
+static void judge_fit(struct evaluation *evaluation,
+                      const struct fingerprint *fingerprint,
+                      const struct measurement *row,
+                      const struct estimate *estimate)
+{
+    enum fit fit = estimate_fits(
+        estimate, fingerprint_usable_mb(fingerprint, row->stage, NAN));
+
+    if (fit == FIT_MAYBE)
+        evaluation->n_undecided++;
+    else if ((fit == FIT_NO) == row->is_failed)
+        evaluation->n_right++;
+    else
+        evaluation->n_wrong++;
+}
+
+static enum assay_status try_row(struct evaluation *evaluation,
+                                 const struct fingerprint *fingerprint,
+                                 const struct measurement *row,
+                                 const struct description *description,
+                                 struct error *err)
+{
+    struct evaluated out = {.batch = row->batch};
+    enum assay_status st =
+        find_network(evaluation, description->network, &out.network, err);
+
+    for (int t = 0; !st && t < N_TARGETS; t++) {
+        bool is_failed = row->is_failed && t == TARGET_MEMORY;
+
+        out.target = (enum target)t;
+        out.measured = row->value[t];
+        if (!fingerprint_has(fingerprint, row->stage, out.target) ||
+            (isnan(out.measured) && !is_failed))
+            continue;
+        st = fingerprint_predict(fingerprint, row->stage, out.target,
+                                 description, row->batch, &out.estimate, err);
+        if (!st && t == TARGET_MEMORY)
+            judge_fit(evaluation, fingerprint, row, &out.estimate);
+        if (!st && !isnan(out.measured))
+            st = add_row(evaluation, &out, err);
+    }
+    return st;
+}
+
+/* ---- statistics ---------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+
+    return p < q ? -1 : p > q;
+}
+
+/* Between the two values next to it; the values are sorted. */
+static double quantile(const double *values, size_t n, double share)
+{
+    double at = share * (double)(n - 1);
+    size_t i = (size_t)at;
+
+    return i + 1 < n
+               ? values[i] + (at - (double)i) * (values[i + 1] - values[i])
+               : values[n - 1];
+}
+
+static struct error_stats stats_of(const struct evaluation *evaluation,
+                                   size_t network, enum target target,
+                                   double *errors)
+{
+    struct error_stats stats = {
+        .mean = NAN, .median = NAN, .p90 = NAN, .max = NAN, .coverage = NAN};
+    double sum = 0, inside = 0;
+    bool has_intervals = true;
+
+    for (size_t i = 0; i < evaluation->n_rows; i++) {
+        const struct evaluated *row = &evaluation->rows[i];
+
+        if (row->network != network || row->target != target)
+            continue;
+        errors[stats.n] = 100 * fabs(row->estimate.value / row->measured - 1);
+        sum += errors[stats.n++];
+        inside += row->measured >= row->estimate.low &&
+                  row->measured <= row->estimate.high;
+        has_intervals = has_intervals && !isnan(row->estimate.low);
+    }
+    if (!stats.n)
+        return stats;
+    qsort(errors, stats.n, sizeof *errors, compare_doubles);
+    stats.mean = sum / (double)stats.n;
+    stats.median = quantile(errors, stats.n, 0.5);
+    stats.p90 = quantile(errors, stats.n, 0.9);
+    stats.max = errors[stats.n - 1];
+    if (has_intervals)
+        stats.coverage = 100 * inside / (double)stats.n;
+    return stats;
+}
+
+static enum assay_status summarise(struct evaluation *evaluation,
+                                   struct error *err)
+{
+    double *errors = mem_array(evaluation->n_rows + 1, sizeof *errors);
+
+    if (!errors)
+        return error_nomem(err, evaluation->n_rows * sizeof *errors,
+                           "the errors");
+    for (size_t i = 0; i < evaluation->n_networks; i++) {
+        for (int t = 0; t < N_TARGETS; t++)
+            evaluation->networks[i].stats[t] =
+                stats_of(evaluation, i, (enum target)t, errors);
+    }
+    mem_free(errors);
+    return ASSAY_OK;
+}
+
+static enum assay_status refuse_nothing(const struct evaluation *evaluation,
+                                        struct error *err)
+{
+    if (evaluation->n_seen)
+        return error_set(
+            err, ASSAY_BAD_USAGE,
+            "all %zu rows are of networks and levels that the "
+            "fingerprint was made from; choose others with --nets, "
+            "or give --seen",
+            evaluation->n_seen);
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "no row is left to evaluate; --nets chooses networks and "
+                     "levels");
+}
+
+enum assay_status evaluate(struct evaluation *evaluation,
+                           const struct fingerprint *fingerprint,
+                           const struct data_set *set,
+                           const struct selection *selection, bool with_seen,
+                           struct error *err)
+{
+    enum assay_status st = selection_check(selection, set, err);
+
+    for (size_t i = 0; !st && i < set->n_rows; i++) {
+        const struct measurement *row = &set->rows[i];
+        const struct description *own = &set->descriptions[row->description];
+
+        if (!selection_has(selection, own))
+            continue;
+        if (!with_seen && fingerprint_saw(fingerprint, own))
+            evaluation->n_seen++;
+        else
+            st = try_row(evaluation, fingerprint, row, own, err);
+    }
+    if (!st && !evaluation->n_rows)
+        st = refuse_nothing(evaluation, err);
+    return st ? st : summarise(evaluation, err);
+}

@@ -1,0 +1,57 @@
+/* predict/evaluation.h - a fingerprint beside rows it has not seen.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PREDICT_EVALUATION_H
+#define PREDICT_EVALUATION_H
+
+#include "picture/sheet.h"
+#include "predict/fingerprint.h"
+
+/* Of relative errors in percent; NAN where n is 0. */
+struct error_stats {
+    size_t n;
+    double mean, median, p90, max;
+    double coverage; /* percent of the rows inside of their interval; NAN: there
+                        are none */
+};
+
+/* One target of one row. */
+struct evaluated {
+    size_t network; /* of the evaluation */
+    enum target target;
+    double batch, measured;
+    struct estimate estimate;
+};
+
+struct evaluated_network {
+    const char *name; /* borrowed from the data set */
+    struct error_stats stats[N_TARGETS];
+};
+
+/* Start from {0}. */
+struct evaluation {
+    struct evaluated_network *networks; /* in the order of the rows */
+    size_t n_networks, networks_capacity;
+    struct evaluated *rows;
+    size_t n_rows, rows_capacity;
+    size_t n_seen; /* rows it was made from: left out */
+    /* Whether it fits, of all rows with memory, failed ones too. */
+    size_t n_right, n_wrong, n_undecided;
+};
+
+/* The set must outlive the evaluation. with_seen: rows the fingerprint was made
+ * from count too. Fails where no row is left. */
+enum assay_status evaluate(struct evaluation *evaluation,
+                           const struct fingerprint *fingerprint,
+                           const struct data_set *set,
+                           const struct selection *selection, bool with_seen,
+                           struct error *err);
+void evaluation_release(struct evaluation *evaluation);
+
+/* A page: predicted against measured, and the error by batch size. */
+enum assay_status evaluation_plot(const struct evaluation *evaluation,
+                                  const struct fingerprint *fingerprint,
+                                  enum sheet_format format, struct sink *sink,
+                                  struct error *err);
+
+#endif
