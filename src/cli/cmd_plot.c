@@ -2,11 +2,10 @@
 #include "cli/command.h"
 
 #include "cli/inputs.h"
+#include "cli/plot_file.h"
 #include "cli/result.h"
 #include "store/store.h"
 #include "views/plot.h"
-
-#include <string.h>
 
 struct settings {
     const char *output;
@@ -32,31 +31,6 @@ static const struct option options[] = {
     {.kind = OPTION_END},
 };
 
-static const struct {
-    const char *ending;
-    enum sheet_format format;
-} formats[] = {{".png", SHEET_PNG}, {".svg", SHEET_SVG}, {".pdf", SHEET_PDF}};
-
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), n_ending = strlen(ending);
-
-    return n >= n_ending && strcmp(text + n - n_ending, ending) == 0;
-}
-
-static enum assay_status
-choose_format(const char *output, enum sheet_format *format, struct error *err)
-{
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (ends_with(output, formats[i].ending)) {
-            *format = formats[i].format;
-            return ASSAY_OK;
-        }
-    }
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "%s: a plot's name ends in .png, .svg or .pdf", output);
-}
-
 static enum assay_status default_output(const char *path, int kind,
                                         struct str *out, struct error *err)
 {
@@ -78,7 +52,7 @@ static enum assay_status write_plot(const char *path, const char *output,
     enum sheet_format format = SHEET_PNG;
     struct result result;
     struct run *run = NULL;
-    enum assay_status st = choose_format(output, &format, err);
+    enum assay_status st = plot_file_format(output, &format, err);
 
     if (!st)
         st = result_open(output, &result, err);

@@ -72,6 +72,8 @@ extern const struct command cmd_plot;
 extern const struct command cmd_tensorboard;
 extern const struct command cmd_compare;
 extern const struct command cmd_import;
+extern const struct command cmd_fingerprint;
+extern const struct command cmd_predict;
 extern const struct command cmd_weights;
 extern const struct command cmd_machine;
 extern const struct command cmd_verify;

@@ -12,6 +12,8 @@ const struct command *const commands[] = {
     &cmd_train,
     &cmd_layers,
     &cmd_metrics,
+    &cmd_fingerprint,
+    &cmd_predict,
     &cmd_weights,
     &cmd_machine,
     &cmd_verify,

@@ -39,7 +39,7 @@ static int compare_doubles(const void *a, const void *b)
 
 /* ---- one fold ------------------------------------------------------------ */
 
-/* Which samples a fold leaves out. */
+/* Which points a fold leaves out. */
 struct fold {
     enum sight sight;
     const struct predictor *all; /* SIGHT_LEVELS: for the levels */
@@ -57,48 +57,49 @@ static size_t inner_place(const struct family *family, int64_t level)
     return SIZE_MAX;
 }
 
-static bool is_held_back(const struct fold *fold, const struct sample *sample)
+static bool is_held_back(const struct fold *fold,
+                         const struct data_point *point)
 {
     const struct family *family;
     size_t place;
 
     if (fold->sight == SIGHT_NETWORKS)
-        return sample->network == fold->index;
-    family = predictor_family(fold->all, sample->description->network);
+        return point->network == fold->index;
+    family = predictor_family(fold->all, point->description->network);
     if (!family || family->n_levels < min_levels)
         return false;
-    place = inner_place(family, sample->description->level);
+    place = inner_place(family, point->description->level);
     return place != SIZE_MAX && place % fold->n_folds == fold->index;
 }
 
 static enum assay_status split(const struct fold *fold,
-                               const struct samples *samples,
-                               struct samples *rest, struct samples *held,
-                               struct error *err)
+                               const struct data_points *points,
+                               struct data_points *rest,
+                               struct data_points *held, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
     *rest =
-        (struct samples){.stage = samples->stage, .target = samples->target};
+        (struct data_points){.stage = points->stage, .target = points->target};
     *held = *rest;
-    for (size_t i = 0; !st && i < samples->n; i++) {
-        const struct sample *sample = &samples->items[i];
+    for (size_t i = 0; !st && i < points->n; i++) {
+        const struct data_point *point = &points->items[i];
 
-        if (!is_held_back(fold, sample))
-            st = samples_add(rest, sample, err);
-        else if (!sample->is_bound)
-            st = samples_add(held, sample, err);
+        if (!is_held_back(fold, point))
+            st = points_add(rest, point, err);
+        else if (!point->is_bound)
+            st = points_add(held, point, err);
     }
     return st;
 }
 
-static enum assay_status try_sample(struct trials *trials,
-                                    const struct fold *fold,
-                                    const struct predictor *predictor,
-                                    const struct sample *sample,
-                                    struct error *err)
+static enum assay_status try_point(struct trials *trials,
+                                   const struct fold *fold,
+                                   const struct predictor *predictor,
+                                   const struct data_point *point,
+                                   struct error *err)
 {
-    const struct description *own = sample->description;
+    const struct description *own = point->description;
     const struct family *family =
         fold->sight == SIGHT_LEVELS ? predictor_family(predictor, own->network)
                                     : NULL;
@@ -110,10 +111,10 @@ static enum assay_status try_sample(struct trials *trials,
         return error_nomem(err, sizeof *moved, "a row held back");
     trials->items = moved;
     trial = &moved[trials->n++];
-    *trial = (struct trial){.network = sample->network};
+    *trial = (struct trial){.network = point->network};
     trial->group = fold->sight == SIGHT_LEVELS
-                       ? sample->network * 128 + (size_t)own->level
-                       : sample->network;
+                       ? point->network * 128 + (size_t)own->level
+                       : point->network;
     if (family)
         trial->distance = family_distance(family, (double)own->level);
     for (int m = 0; m < N_METHODS; m++) {
@@ -121,8 +122,8 @@ static enum assay_status try_sample(struct trials *trials,
 
         trial->miss[m] = family || method_is_for_all(method)
                              ? log(predictor_predict(predictor, method, family,
-                                                     own, sample->batch) /
-                                   sample->value)
+                                                     own, point->batch) /
+                                   point->value)
                              : (double)NAN;
     }
     return ASSAY_OK;
@@ -130,24 +131,24 @@ static enum assay_status try_sample(struct trials *trials,
 
 static enum assay_status try_fold(struct trials *trials,
                                   const struct fold *fold,
-                                  const struct samples *samples,
+                                  const struct data_points *points,
                                   const struct predictor_options *options,
                                   struct error *err)
 {
     struct predictor_options wanted = *options;
     struct predictor predictor = {0};
-    struct samples rest, held;
-    enum assay_status st = split(fold, samples, &rest, &held, err);
+    struct data_points rest, held;
+    enum assay_status st = split(fold, points, &rest, &held, err);
 
     wanted.needs_correction = true;
     wanted.needs_families = fold->sight == SIGHT_LEVELS;
-    if (!st && held.n && samples_n_values(&rest))
+    if (!st && held.n && points_n_values(&rest))
         st = predictor_fit(&predictor, &rest, &wanted, err);
     for (size_t i = 0; !st && predictor.forest && i < held.n; i++)
-        st = try_sample(trials, fold, &predictor, &held.items[i], err);
+        st = try_point(trials, fold, &predictor, &held.items[i], err);
     predictor_release(&predictor);
-    samples_release(&rest);
-    samples_release(&held);
+    points_release(&rest);
+    points_release(&held);
     return st;
 }
 
@@ -318,7 +319,7 @@ static double mean_distance(const struct trials *trials)
 }
 
 static enum assay_status
-calibrate_sight(const struct samples *samples, const struct predictor *all,
+calibrate_sight(const struct data_points *points, const struct predictor *all,
                 const struct predictor_options *options, enum sight sight,
                 enum method wanted, struct calibration *own, struct error *err)
 {
@@ -328,23 +329,23 @@ calibrate_sight(const struct samples *samples, const struct predictor *all,
 
     *own = (struct calibration){.width = NAN};
     fold.n_folds =
-        sight == SIGHT_LEVELS ? (size_t)most_folds : samples->n_networks;
+        sight == SIGHT_LEVELS ? (size_t)most_folds : points->n_networks;
     /* One network alone leaves nothing to learn from. */
-    if (sight == SIGHT_NETWORKS && samples->n_networks < 2)
+    if (sight == SIGHT_NETWORKS && points->n_networks < 2)
         fold.n_folds = 0;
     for (; !st && fold.index < fold.n_folds; fold.index++)
-        st = try_fold(&trials, &fold, samples, options, err);
+        st = try_fold(&trials, &fold, points, options, err);
     own->n = trials.n;
     own->is_known = trials.n > 0;
     own->distance = mean_distance(&trials);
-    choose_method(own, &trials, sight, samples->n_networks, wanted);
+    choose_method(own, &trials, sight, points->n_networks, wanted);
     if (!st && trials.n)
-        st = set_width(own, &trials, sight, samples->n_networks, err);
+        st = set_width(own, &trials, sight, points->n_networks, err);
     mem_free(trials.items);
     return st;
 }
 
-enum assay_status calibrate(const struct samples *samples,
+enum assay_status calibrate(const struct data_points *points,
                             const struct predictor_options *options,
                             enum method wanted,
                             struct calibration out[N_SIGHTS], struct error *err)
@@ -353,10 +354,10 @@ enum assay_status calibrate(const struct samples *samples,
                                          .n_threads = options->n_threads,
                                          .seed = options->seed};
     struct predictor all = {0};
-    enum assay_status st = predictor_fit(&all, samples, &families, err);
+    enum assay_status st = predictor_fit(&all, points, &families, err);
 
     for (int s = 0; !st && s < N_SIGHTS; s++)
-        st = calibrate_sight(samples, &all, options, (enum sight)s, wanted,
+        st = calibrate_sight(points, &all, options, (enum sight)s, wanted,
                              &out[s], err);
     predictor_release(&all);
     return st;

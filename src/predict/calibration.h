@@ -32,7 +32,7 @@ struct calibration {
 
 /* Fills one calibration a sight. wanted N_METHODS: the method with the least
  * error; another one is used for the networks it is for. */
-enum assay_status calibrate(const struct samples *samples,
+enum assay_status calibrate(const struct data_points *points,
                             const struct predictor_options *options,
                             enum method wanted,
                             struct calibration out[N_SIGHTS],

@@ -102,8 +102,8 @@ double curve_predict(const struct curve *curve, double macs, double level,
 
 struct fitting {
     const struct curve *curve;
-    const struct samples *samples;
-    double *positions; /* one a sample */
+    const struct data_points *points;
+    double *positions; /* one a point */
     double centre[CURVE_MAX_PARAMETERS], spread[CURVE_MAX_PARAMETERS];
     size_t n_parameters;
 };
@@ -111,17 +111,17 @@ struct fitting {
 static void residuals(const void *context, const double *value, double *out)
 {
     const struct fitting *fitting = context;
-    size_t n = fitting->samples->n;
+    size_t n = fitting->points->n;
 
     for (size_t i = 0; i < n; i++) {
-        const struct sample *sample = &fitting->samples->items[i];
+        const struct data_point *point = &fitting->points->items[i];
 
         out[i] = 0;
-        if (sample->is_bound)
+        if (point->is_bound)
             continue;
         out[i] = log(value_at(fitting->curve, value, fitting->positions[i],
-                              sample->batch) /
-                     sample->value);
+                              point->batch) /
+                     point->value);
         out[i] = least_squares_huber(out[i] / deviation, 1);
     }
     for (size_t i = 0; i < fitting->n_parameters; i++)
@@ -143,26 +143,26 @@ static double median(double *values, size_t n)
 }
 
 /* The median value an image, of the larger batches. */
-static enum assay_status guess_slope(const struct samples *samples,
+static enum assay_status guess_slope(const struct data_points *points,
                                      double *slope, struct error *err)
 {
-    double *values = mem_array(samples->n + 1, sizeof *values);
+    double *values = mem_array(points->n + 1, sizeof *values);
     size_t n = 0;
     double middle;
 
     if (!values)
-        return error_nomem(err, samples->n * sizeof *values, "a fit");
-    for (size_t i = 0; i < samples->n; i++) {
-        if (!samples->items[i].is_bound)
-            values[n++] = samples->items[i].batch;
+        return error_nomem(err, points->n * sizeof *values, "a fit");
+    for (size_t i = 0; i < points->n; i++) {
+        if (!points->items[i].is_bound)
+            values[n++] = points->items[i].batch;
     }
     middle = fmin(median(values, n), 32);
     n = 0;
-    for (size_t i = 0; i < samples->n; i++) {
-        const struct sample *sample = &samples->items[i];
+    for (size_t i = 0; i < points->n; i++) {
+        const struct data_point *point = &points->items[i];
 
-        if (!sample->is_bound && sample->batch >= middle)
-            values[n++] = sample->value / sample->batch;
+        if (!point->is_bound && point->batch >= middle)
+            values[n++] = point->value / point->batch;
     }
     *slope = median(values, n);
     mem_free(values);
@@ -178,11 +178,11 @@ static void set_prior(struct fitting *fitting, size_t place, double centre,
 
 static void set_priors(struct fitting *fitting, double slope)
 {
-    const struct samples *samples = fitting->samples;
+    const struct data_points *points = fitting->points;
     size_t n = slope_count(fitting->curve->axis);
-    double least = log(samples_least(samples));
-    double most = log(samples_most(samples));
-    bool is_full = samples_have_bounds(samples);
+    double least = log(points_least(points));
+    double most = log(points_most(points));
+    bool is_full = points_have_bounds(points);
 
     for (size_t i = 0; i + 1 < n; i++)
         set_prior(fitting, i, 0, 2);
@@ -203,41 +203,42 @@ static void set_priors(struct fitting *fitting, double slope)
     set_prior(fitting, n + REST, least + log(0.02), 1);
 }
 
-static void set_reference(struct curve *curve, const struct samples *samples)
+static void set_reference(struct curve *curve, const struct data_points *points)
 {
-    for (size_t i = 0; i < samples->n; i++)
+    for (size_t i = 0; i < points->n; i++)
         curve->reference_macs =
             fmax(curve->reference_macs,
-                 description_macs(samples->items[i].description));
+                 description_macs(points->items[i].description));
 }
 
-enum assay_status curve_fit(struct curve *curve, const struct samples *samples,
+enum assay_status curve_fit(struct curve *curve,
+                            const struct data_points *points,
                             enum curve_axis axis, struct error *err)
 {
-    struct fitting fitting = {.curve = curve, .samples = samples};
+    struct fitting fitting = {.curve = curve, .points = points};
     struct least_squares problem = {
         .residuals = residuals, .context = &fitting, .max_iterations = 200};
     double slope = 1;
     enum assay_status st;
 
-    *curve = (struct curve){.target = samples->target, .axis = axis};
-    set_reference(curve, samples);
+    *curve = (struct curve){.target = points->target, .axis = axis};
+    set_reference(curve, points);
     fitting.n_parameters = curve_count(curve->target, axis);
-    fitting.positions = mem_array(samples->n + 1, sizeof(double));
+    fitting.positions = mem_array(points->n + 1, sizeof(double));
     if (!fitting.positions)
-        return error_nomem(err, samples->n * sizeof(double), "a fit");
-    for (size_t i = 0; i < samples->n; i++) {
-        const struct description *own = samples->items[i].description;
+        return error_nomem(err, points->n * sizeof(double), "a fit");
+    for (size_t i = 0; i < points->n; i++) {
+        const struct description *own = points->items[i].description;
 
         fitting.positions[i] =
             position(curve, description_macs(own), (double)own->level);
     }
-    st = guess_slope(samples, &slope, err);
+    st = guess_slope(points, &slope, err);
     if (!st) {
         set_priors(&fitting, slope);
         memcpy(curve->value, fitting.centre, sizeof fitting.centre);
         problem.n_parameters = fitting.n_parameters;
-        problem.n_residuals = samples->n + fitting.n_parameters;
+        problem.n_residuals = points->n + fitting.n_parameters;
         st = least_squares_solve(&problem, curve->value, NULL, err);
     }
     mem_free(fitting.positions);

@@ -8,7 +8,7 @@
 #ifndef PREDICT_CURVE_H
 #define PREDICT_CURVE_H
 
-#include "predict/sample.h"
+#include "predict/points.h"
 
 /* What the polynomial is in. */
 enum curve_axis {
@@ -26,8 +26,9 @@ struct curve {
     double value[CURVE_MAX_PARAMETERS];
 };
 
-/* The samples are of one network; the bounds among them are not used. */
-enum assay_status curve_fit(struct curve *curve, const struct samples *samples,
+/* The points are of one network; the bounds among them are not used. */
+enum assay_status curve_fit(struct curve *curve,
+                            const struct data_points *points,
                             enum curve_axis axis, struct error *err);
 double curve_predict(const struct curve *curve, double macs, double level,
                      double batch);

@@ -28,7 +28,7 @@ void fingerprint_free(struct fingerprint *fingerprint)
         return;
     for (int s = 0; s < N_STAGES; s++) {
         for (int t = 0; t < N_TARGETS; t++) {
-            samples_release(&fingerprint->parts[s][t].samples);
+            points_release(&fingerprint->parts[s][t].points);
             predictor_release(&fingerprint->parts[s][t].predictor);
         }
     }
@@ -77,20 +77,20 @@ enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
         for (int t = 0; !st && t < N_TARGETS; t++) {
             struct part *part = &fingerprint->parts[s][t];
 
-            part->samples = (struct samples){.stage = (enum stage)s,
-                                             .target = (enum target)t};
-            st = samples_take(&part->samples, &fingerprint->data, NULL, NULL,
-                              err);
-            part->is_there = samples_n_values(&part->samples) >= min_rows;
+            part->points = (struct data_points){.stage = (enum stage)s,
+                                                .target = (enum target)t};
+            st =
+                points_take(&part->points, &fingerprint->data, NULL, NULL, err);
+            part->is_there = points_n_values(&part->points) >= min_rows;
         }
     }
     return st;
 }
 
-static bool has_two_batches(const struct samples *samples)
+static bool has_two_batches(const struct data_points *points)
 {
-    for (size_t i = 1; i < samples->n; i++) {
-        if (samples->items[i].batch != samples->items[0].batch)
+    for (size_t i = 1; i < points->n; i++) {
+        if (points->items[i].batch != points->items[0].batch)
             return true;
     }
     return false;
@@ -104,10 +104,10 @@ static enum assay_status check_rows(const struct fingerprint *fingerprint,
     for (int s = 0; s < N_STAGES; s++) {
         for (int t = 0; t < N_TARGETS; t++) {
             const struct part *part = &fingerprint->parts[s][t];
-            size_t n = samples_n_values(&part->samples);
+            size_t n = points_n_values(&part->points);
 
             most = n > most ? n : most;
-            if (part->is_there && !has_two_batches(&part->samples))
+            if (part->is_there && !has_two_batches(&part->points))
                 return error_set(err, ASSAY_BAD_INPUT,
                                  "the rows of %s are all of one batch size; a "
                                  "fingerprint wants several",
@@ -180,10 +180,10 @@ static enum assay_status fit_parts(struct fingerprint *fingerprint,
 
             if (!part->is_there)
                 continue;
-            st = calibrate(&part->samples, &growth, options->method,
+            st = calibrate(&part->points, &growth, options->method,
                            part->calibration, err);
             if (!st)
-                st = predictor_fit(&part->predictor, &part->samples, &growth,
+                st = predictor_fit(&part->predictor, &part->points, &growth,
                                    err);
         }
     }
@@ -250,7 +250,7 @@ const struct data_set *fingerprint_data(const struct fingerprint *fingerprint)
 size_t fingerprint_row_count(const struct fingerprint *fingerprint,
                              enum stage stage, enum target target)
 {
-    return samples_n_values(&fingerprint->parts[stage][target].samples);
+    return points_n_values(&fingerprint->parts[stage][target].points);
 }
 
 const struct calibration *
@@ -258,6 +258,21 @@ fingerprint_calibration(const struct fingerprint *fingerprint, enum stage stage,
                         enum target target, enum sight sight)
 {
     return &fingerprint->parts[stage][target].calibration[sight];
+}
+
+double fingerprint_parameter(const struct fingerprint *fingerprint,
+                             enum stage stage, enum target target, size_t i)
+{
+    const struct part *part = &fingerprint->parts[stage][target];
+
+    return exp(part->predictor.physical.log_value[i]);
+}
+
+void fingerprint_batches(const struct fingerprint *fingerprint,
+                         enum stage stage, double *least, double *most)
+{
+    *least = fingerprint->ranges[stage].least_batch;
+    *most = fingerprint->ranges[stage].most_batch;
 }
 
 bool fingerprint_saw(const struct fingerprint *fingerprint,

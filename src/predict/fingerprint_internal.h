@@ -9,7 +9,7 @@
 /* One target of one stage. */
 struct part {
     bool is_there;
-    struct samples samples;
+    struct data_points points;
     struct predictor predictor;
     struct calibration calibration[N_SIGHTS];
 };
@@ -29,7 +29,7 @@ struct fingerprint {
 };
 
 enum assay_status fingerprint_new(struct fingerprint **out, struct error *err);
-/* Makes samples of the data: parts are there where they have some. */
+/* Makes points of the data: parts are there where they have some. */
 enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
                                         struct error *err);
 void fingerprint_set_ranges(struct fingerprint *fingerprint);

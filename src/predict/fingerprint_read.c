@@ -345,7 +345,7 @@ static enum assay_status read_part(struct reading *r, struct error *err)
     predictor->stage = predictor->physical.stage = (enum stage)stage;
     predictor->target = predictor->physical.target = (enum target)target;
     predictor->families =
-        mem_array(r->part->samples.n_networks + 1, sizeof *predictor->families);
+        mem_array(r->part->points.n_networks + 1, sizeof *predictor->families);
     return predictor->families
                ? ASSAY_OK
                : error_nomem(err, sizeof *predictor->families, "a network");
@@ -420,7 +420,7 @@ static enum assay_status read_family(struct reading *r, struct error *err)
                    *r->rest ? " " : "", r->rest))
         st = error_nomem(err, 16, "a network");
     else
-        st = predictor_add_family(predictor, &r->part->samples, str_text(&name),
+        st = predictor_add_family(predictor, &r->part->points, str_text(&name),
                                   &r->family, err);
     str_release(&name);
     if (!st && !r->family)
@@ -585,7 +585,7 @@ static enum assay_status grow_forests(struct reading *r, struct error *err)
                 continue;
             has_any = true;
             growth.needs_correction = uses(part, METHOD_HYBRID);
-            st = predictor_grow(&part->predictor, &part->samples, &growth, err);
+            st = predictor_grow(&part->predictor, &part->points, &growth, err);
         }
     }
     return st || has_any ? st

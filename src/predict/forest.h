@@ -2,7 +2,7 @@
  *
  * Extremely randomised trees (Geurts, Ernst, Wehenkel 2006): every tree sees
  * all rows, and cuts a node at the best of one random threshold a feature.
- * Random forests (Breiman 2001): every tree sees a bootstrap sample, and cuts
+ * Random forests (Breiman 2001): every tree sees a bootstrap point, and cuts
  * at the best threshold of some random features. The same seed gives the same
  * forest with any number of threads.
  *

@@ -310,9 +310,9 @@ double latency_predict(const struct physical *physical,
 /* ---- fitting ------------------------------------------------------------- */
 
 struct fitting {
-    const struct samples *samples;
+    const struct data_points *points;
     const double *weights;
-    size_t *network_of; /* one a sample */
+    size_t *network_of; /* one a point */
     struct network_terms *networks;
     struct line *lines;
     struct term *terms;
@@ -343,27 +343,26 @@ static size_t find_network(const struct fitting *fitting,
 }
 
 static enum assay_status prepare(struct fitting *fitting,
-                                 const struct samples *samples,
+                                 const struct data_points *points,
                                  struct error *err)
 {
     size_t n_terms = 0, used = 0;
 
-    fitting->samples = samples;
-    fitting->network_of = mem_array(samples->n + 1, sizeof(size_t));
-    fitting->networks = mem_array(samples->n + 1, sizeof *fitting->networks);
-    fitting->lines = mem_array(samples->n + 1, sizeof *fitting->lines);
+    fitting->points = points;
+    fitting->network_of = mem_array(points->n + 1, sizeof(size_t));
+    fitting->networks = mem_array(points->n + 1, sizeof *fitting->networks);
+    fitting->lines = mem_array(points->n + 1, sizeof *fitting->lines);
     if (!fitting->network_of || !fitting->networks || !fitting->lines)
-        return error_nomem(err, samples->n * sizeof *fitting->networks,
-                           "a fit");
-    for (size_t i = 0; i < samples->n; i++) {
-        size_t at = find_network(fitting, samples->items[i].description);
+        return error_nomem(err, points->n * sizeof *fitting->networks, "a fit");
+    for (size_t i = 0; i < points->n; i++) {
+        size_t at = find_network(fitting, points->items[i].description);
 
         fitting->network_of[i] = at;
         if (at < fitting->n_networks)
             continue;
         fitting->networks[fitting->n_networks++].description =
-            samples->items[i].description;
-        n_terms += samples->items[i].description->n_convs;
+            points->items[i].description;
+        n_terms += points->items[i].description->n_convs;
     }
     fitting->terms = mem_array(n_terms + 1, sizeof *fitting->terms);
     if (!fitting->terms)
@@ -371,14 +370,14 @@ static enum assay_status prepare(struct fitting *fitting,
     for (size_t i = 0; i < fitting->n_networks; i++) {
         const struct description *own = fitting->networks[i].description;
 
-        network_fill(&fitting->networks[i], own, samples->stage,
+        network_fill(&fitting->networks[i], own, points->stage,
                      fitting->terms + used);
         used += own->n_convs;
     }
     return ASSAY_OK;
 }
 
-/* Logarithms of prediction over value, all samples. */
+/* Logarithms of prediction over value, all points. */
 static void miss(const struct fitting *fitting, const double *log_value,
                  double *out)
 {
@@ -387,18 +386,18 @@ static void miss(const struct fitting *fitting, const double *log_value,
     take_exp(log_value, q);
     for (size_t i = 0; i < fitting->n_networks; i++)
         fitting->lines[i] = line_of(&fitting->networks[i], q);
-    for (size_t i = 0; i < fitting->samples->n; i++) {
-        const struct sample *sample = &fitting->samples->items[i];
+    for (size_t i = 0; i < fitting->points->n; i++) {
+        const struct data_point *point = &fitting->points->items[i];
 
-        out[i] = log(
-            line_at(&fitting->lines[fitting->network_of[i]], sample->batch) /
-            sample->value);
+        out[i] =
+            log(line_at(&fitting->lines[fitting->network_of[i]], point->batch) /
+                point->value);
     }
 }
 
 static void weigh(const struct fitting *fitting, double *out)
 {
-    for (size_t i = 0; i < fitting->samples->n; i++)
+    for (size_t i = 0; i < fitting->points->n; i++)
         out[i] = fitting->weights[i] * least_squares_huber(out[i], deviation);
 }
 
@@ -425,7 +424,7 @@ static void scale_residuals(const void *context, const double *scales,
     miss(fitting, log_value, out);
     weigh(fitting, out);
     for (int s = 0; s < N_SCALES; s++)
-        out[fitting->samples->n + (size_t)s] =
+        out[fitting->points->n + (size_t)s] =
             (scales[s] - fitting->scale_centre[s]) / scale_deviation;
 }
 
@@ -436,7 +435,7 @@ static void residuals(const void *context, const double *log_value, double *out)
     miss(fitting, log_value, out);
     weigh(fitting, out);
     for (size_t i = 0; i < N_PARAMETERS; i++)
-        out[fitting->samples->n + i] =
+        out[fitting->points->n + i] =
             (log_value[i] - fitting->centre[i]) / latency_priors[i].deviation;
 }
 
@@ -452,7 +451,7 @@ static enum assay_status guess_scales(struct fitting *fitting,
                                       struct error *err)
 {
     static const double ratio[N_SCALES] = {1, 0.3};
-    size_t n = fitting->samples->n;
+    size_t n = fitting->points->n;
     double *misses = mem_array(n + 1, sizeof *misses);
     double log_value[N_PARAMETERS];
 
@@ -473,13 +472,12 @@ static enum assay_status solve(struct fitting *fitting, double *log_value,
                                struct error *err)
 {
     struct least_squares scales = {.n_parameters = N_SCALES,
-                                   .n_residuals =
-                                       fitting->samples->n + N_SCALES,
+                                   .n_residuals = fitting->points->n + N_SCALES,
                                    .residuals = scale_residuals,
                                    .context = fitting};
     struct least_squares all = {.n_parameters = N_PARAMETERS,
                                 .n_residuals =
-                                    fitting->samples->n + N_PARAMETERS,
+                                    fitting->points->n + N_PARAMETERS,
                                 .residuals = residuals,
                                 .context = fitting};
     double found[N_SCALES];
@@ -502,14 +500,14 @@ static enum assay_status solve(struct fitting *fitting, double *log_value,
 }
 
 enum assay_status latency_fit(struct physical *physical,
-                              const struct samples *samples, double n_effective,
-                              struct error *err)
+                              const struct data_points *points,
+                              double n_effective, struct error *err)
 {
     struct fitting fitting = {0};
-    double *weights = sample_weights(samples, n_effective, deviation);
+    double *weights = point_weights(points, n_effective, deviation);
     enum assay_status st =
-        weights ? prepare(&fitting, samples, err)
-                : error_nomem(err, samples->n * sizeof *weights, "a fit");
+        weights ? prepare(&fitting, points, err)
+                : error_nomem(err, points->n * sizeof *weights, "a fit");
 
     fitting.weights = weights;
     if (!st)

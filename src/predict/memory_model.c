@@ -162,28 +162,28 @@ double memory_limit(const struct physical *physical)
 /* ---- fitting ------------------------------------------------------------- */
 
 struct fitting {
-    const struct samples *samples;
+    const struct data_points *points;
     const double *weights;
-    struct terms *terms; /* one a sample */
+    struct terms *terms; /* one a point */
     double centre[N_PARAMETERS], deviation[N_PARAMETERS];
 };
 
-/* Two residuals a sample: what it used, and on which side of the limit it
+/* Two residuals a point: what it used, and on which side of the limit it
  * lies. A run that failed has only the second. */
 static void residuals(const void *context, const double *log_value, double *out)
 {
     const struct fitting *fitting = context;
-    size_t n = fitting->samples->n;
+    size_t n = fitting->points->n;
     double q[N_PARAMETERS];
 
     take_exp(log_value, q);
     for (size_t i = 0; i < n; i++) {
-        const struct sample *sample = &fitting->samples->items[i];
+        const struct data_point *point = &fitting->points->items[i];
         double demand = demand_of(&fitting->terms[i], q);
         double beyond = log(demand) - log_value[LIMIT];
-        double wrong = sample->is_bound ? fmin(beyond, 0) : fmax(beyond, 0);
+        double wrong = point->is_bound ? fmin(beyond, 0) : fmax(beyond, 0);
         double miss =
-            sample->is_bound ? 0 : log(used_of(demand, q) / sample->value);
+            point->is_bound ? 0 : log(used_of(demand, q) / point->value);
 
         out[i] = fitting->weights[i] * least_squares_huber(miss, deviation);
         out[n + i] =
@@ -194,7 +194,8 @@ static void residuals(const void *context, const double *log_value, double *out)
             (log_value[i] - fitting->centre[i]) / fitting->deviation[i];
 }
 
-static double centre_of(enum parameter parameter, const struct samples *samples)
+static double centre_of(enum parameter parameter,
+                        const struct data_points *points)
 {
     double centre = memory_priors[parameter].centre;
 
@@ -202,10 +203,10 @@ static double centre_of(enum parameter parameter, const struct samples *samples)
     case CONTEXT:
     case SMALL_BATCH:
     case FLOOR:
-        return centre * samples_least(samples);
+        return centre * points_least(points);
     case CEILING:
     case LIMIT:
-        return centre * samples_most(samples);
+        return centre * points_most(points);
     default:
         return centre;
     }
@@ -213,40 +214,38 @@ static double centre_of(enum parameter parameter, const struct samples *samples)
 
 static void set_priors(struct fitting *fitting)
 {
-    const struct samples *samples = fitting->samples;
+    const struct data_points *points = fitting->points;
 
     for (size_t i = 0; i < N_PARAMETERS; i++) {
-        fitting->centre[i] = log(centre_of((enum parameter)i, samples));
+        fitting->centre[i] = log(centre_of((enum parameter)i, points));
         fitting->deviation[i] = memory_priors[i].deviation;
     }
-    if (!samples_have_bounds(samples)) {
+    if (!points_have_bounds(points)) {
         fitting->centre[CEILING] += log(far_ceiling);
         fitting->deviation[CEILING] = far_deviation;
     }
 }
 
 enum assay_status memory_fit(struct physical *physical,
-                             const struct samples *samples, double n_effective,
-                             struct error *err)
+                             const struct data_points *points,
+                             double n_effective, struct error *err)
 {
-    struct fitting fitting = {.samples = samples};
+    struct fitting fitting = {.points = points};
     struct least_squares problem = {.n_parameters = N_PARAMETERS,
-                                    .n_residuals =
-                                        2 * samples->n + N_PARAMETERS,
+                                    .n_residuals = 2 * points->n + N_PARAMETERS,
                                     .residuals = residuals,
                                     .context = &fitting};
-    double *weights = sample_weights(samples, n_effective, deviation);
+    double *weights = point_weights(points, n_effective, deviation);
     enum assay_status st = ASSAY_OK;
 
-    fitting.terms = mem_array(samples->n + 1, sizeof *fitting.terms);
+    fitting.terms = mem_array(points->n + 1, sizeof *fitting.terms);
     if (!weights || !fitting.terms) {
-        st = error_nomem(err, samples->n * sizeof *fitting.terms, "a fit");
+        st = error_nomem(err, points->n * sizeof *fitting.terms, "a fit");
     } else {
         fitting.weights = weights;
-        for (size_t i = 0; i < samples->n; i++)
-            fitting.terms[i] =
-                terms_of(samples->items[i].description, samples->items[i].batch,
-                         samples->stage);
+        for (size_t i = 0; i < points->n; i++)
+            fitting.terms[i] = terms_of(points->items[i].description,
+                                        points->items[i].batch, points->stage);
         set_priors(&fitting);
         memcpy(physical->log_value, fitting.centre, sizeof fitting.centre);
         st = least_squares_solve(&problem, physical->log_value, NULL, err);

@@ -27,14 +27,14 @@ const char *physical_unit(enum target target, size_t i)
 }
 
 enum assay_status physical_fit(struct physical *physical,
-                               const struct samples *samples,
+                               const struct data_points *points,
                                double n_effective, struct error *err)
 {
     *physical =
-        (struct physical){.target = samples->target, .stage = samples->stage};
-    return samples->target == TARGET_LATENCY
-               ? latency_fit(physical, samples, n_effective, err)
-               : memory_fit(physical, samples, n_effective, err);
+        (struct physical){.target = points->target, .stage = points->stage};
+    return points->target == TARGET_LATENCY
+               ? latency_fit(physical, points, n_effective, err)
+               : memory_fit(physical, points, n_effective, err);
 }
 
 double physical_predict(const struct physical *physical,
@@ -75,18 +75,18 @@ double soft_min(double a, double b, double sharpness)
                        -1 / sharpness);
 }
 
-double *sample_weights(const struct samples *samples, double n_effective,
-                       double deviation)
+double *point_weights(const struct data_points *points, double n_effective,
+                      double deviation)
 {
-    double *weights = mem_array(samples->n + 1, sizeof *weights);
-    double *counts = mem_array(samples->n_networks + 1, sizeof *counts);
+    double *weights = mem_array(points->n + 1, sizeof *weights);
+    double *counts = mem_array(points->n_networks + 1, sizeof *counts);
 
     if (weights && counts) {
-        for (size_t i = 0; i < samples->n; i++)
-            counts[samples->items[i].network] += !samples->items[i].is_bound;
-        for (size_t i = 0; i < samples->n; i++)
+        for (size_t i = 0; i < points->n; i++)
+            counts[points->items[i].network] += !points->items[i].is_bound;
+        for (size_t i = 0; i < points->n; i++)
             weights[i] =
-                sqrt(n_effective / fmax(counts[samples->items[i].network], 1)) /
+                sqrt(n_effective / fmax(counts[points->items[i].network], 1)) /
                 deviation;
     } else {
         mem_free(weights);

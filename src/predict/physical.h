@@ -11,7 +11,7 @@
 #ifndef PREDICT_PHYSICAL_H
 #define PREDICT_PHYSICAL_H
 
-#include "predict/sample.h"
+#include "predict/points.h"
 
 enum { PHYSICAL_MAX_PARAMETERS = 24 };
 
@@ -29,7 +29,7 @@ const char *physical_unit(enum target target, size_t i);
 /* Fits by least squares of logarithms, with priors: every network counts as
  * n_effective rows, however many it has. */
 enum assay_status physical_fit(struct physical *physical,
-                               const struct samples *samples,
+                               const struct data_points *points,
                                double n_effective, struct error *err);
 
 /* Milliseconds a step, or MB. */
@@ -38,7 +38,7 @@ double physical_predict(const struct physical *physical,
 /* Of memory: what it would take if the device had no limits. */
 double physical_demand(const struct physical *physical,
                        const struct description *description, double batch);
-/* The demand from which on runs failed; NAN where the samples had no failed
+/* The demand from which on runs failed; NAN where the points had no failed
  * ones or it is latency. */
 double physical_limit(const struct physical *physical);
 

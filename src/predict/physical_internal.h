@@ -18,11 +18,11 @@ extern const struct prior memory_priors[];
 extern const size_t n_latency_priors, n_memory_priors;
 
 enum assay_status latency_fit(struct physical *physical,
-                              const struct samples *samples, double n_effective,
-                              struct error *err);
+                              const struct data_points *points,
+                              double n_effective, struct error *err);
 enum assay_status memory_fit(struct physical *physical,
-                             const struct samples *samples, double n_effective,
-                             struct error *err);
+                             const struct data_points *points,
+                             double n_effective, struct error *err);
 double latency_predict(const struct physical *physical,
                        const struct description *description, double batch);
 double memory_predict(const struct physical *physical,
@@ -35,10 +35,10 @@ double memory_limit(const struct physical *physical);
 double soft_max(double a, double b, double sharpness);
 double soft_min(double a, double b, double sharpness);
 
-/* One weight a sample, for the residuals of logarithms: those of a network
+/* One weight a point, for the residuals of logarithms: those of a network
  * count as n_effective rows of that deviation. The caller frees it; NULL
  * without memory. */
-double *sample_weights(const struct samples *samples, double n_effective,
-                       double deviation);
+double *point_weights(const struct data_points *points, double n_effective,
+                      double deviation);
 
 #endif

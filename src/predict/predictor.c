@@ -42,7 +42,7 @@ void predictor_release(struct predictor *predictor)
 
 /* ---- forests ------------------------------------------------------------- */
 
-/* The features of all samples that have a value, and the logarithm of what a
+/* The features of all points that have a value, and the logarithm of what a
  * forest should give for them. */
 struct table {
     double *x, *y;
@@ -50,59 +50,59 @@ struct table {
 };
 
 static enum assay_status table_make(struct table *table,
-                                    const struct samples *samples,
+                                    const struct data_points *points,
                                     struct error *err)
 {
-    size_t n = samples_n_values(samples);
+    size_t n = points_n_values(points);
 
     table->x = mem_array(n * N_FEATURES + 1, sizeof *table->x);
     table->y = mem_array(n + 1, sizeof *table->y);
     if (!table->x || !table->y)
         return error_nomem(err, n * N_FEATURES * sizeof *table->x,
                            "the features of rows");
-    for (size_t i = 0; i < samples->n; i++) {
-        const struct sample *sample = &samples->items[i];
+    for (size_t i = 0; i < points->n; i++) {
+        const struct data_point *point = &points->items[i];
 
-        if (sample->is_bound)
+        if (point->is_bound)
             continue;
-        features_network(sample->description, sample->batch, samples->stage,
+        features_network(point->description, point->batch, points->stage,
                          table->x + table->n * N_FEATURES);
-        table->y[table->n++] = log(sample->value);
+        table->y[table->n++] = log(point->value);
     }
     return ASSAY_OK;
 }
 
 static void subtract_physical(struct table *table,
                               const struct physical *physical,
-                              const struct samples *samples)
+                              const struct data_points *points)
 {
     size_t at = 0;
 
-    for (size_t i = 0; i < samples->n; i++) {
-        const struct sample *sample = &samples->items[i];
+    for (size_t i = 0; i < points->n; i++) {
+        const struct data_point *point = &points->items[i];
 
-        if (!sample->is_bound)
+        if (!point->is_bound)
             table->y[at++] -= log(
-                physical_predict(physical, sample->description, sample->batch));
+                physical_predict(physical, point->description, point->batch));
     }
 }
 
 enum assay_status predictor_grow(struct predictor *predictor,
-                                 const struct samples *samples,
+                                 const struct data_points *points,
                                  const struct predictor_options *options,
                                  struct error *err)
 {
     struct forest_options growth = {.seed = options->seed,
                                     .n_threads = options->n_threads};
     struct table table = {0};
-    enum assay_status st = table_make(&table, samples, err);
+    enum assay_status st = table_make(&table, points, err);
     struct forest_rows rows = {table.x, table.y, table.n, N_FEATURES};
 
     if (!st)
         st = forest_fit(&rows, &growth, &predictor->forest, err);
     if (!st && options->needs_correction) {
         growth.min_leaf = correction_leaf;
-        subtract_physical(&table, &predictor->physical, samples);
+        subtract_physical(&table, &predictor->physical, points);
         st = forest_fit(&rows, &growth, &predictor->correction, err);
     }
     mem_free(table.x);
@@ -112,20 +112,21 @@ enum assay_status predictor_grow(struct predictor *predictor,
 
 /* ---- families ------------------------------------------------------------ */
 
-static enum assay_status samples_of_network(const struct samples *all,
-                                            size_t network, struct samples *own,
-                                            struct error *err)
+static enum assay_status points_of_network(const struct data_points *all,
+                                           size_t network,
+                                           struct data_points *own,
+                                           struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
-    *own = (struct samples){.stage = all->stage, .target = all->target};
+    *own = (struct data_points){.stage = all->stage, .target = all->target};
     for (size_t i = 0; !st && i < all->n; i++) {
-        struct sample sample = all->items[i];
+        struct data_point point = all->items[i];
 
-        if (sample.network != network)
+        if (point.network != network)
             continue;
-        sample.network = 0;
-        st = samples_add(own, &sample, err);
+        point.network = 0;
+        st = points_add(own, &point, err);
     }
     return st;
 }
@@ -157,8 +158,9 @@ static void note_level(struct family *family,
     family->n_levels++;
 }
 
-static enum assay_status
-note_levels(struct family *family, const struct samples *own, struct error *err)
+static enum assay_status note_levels(struct family *family,
+                                     const struct data_points *own,
+                                     struct error *err)
 {
     family->levels = mem_array(own->n + 1, sizeof *family->levels);
     family->macs = mem_array(own->n + 1, sizeof *family->macs);
@@ -181,24 +183,25 @@ static double part_predict(const struct family *family, size_t part,
                          family_level(family, description), batch);
 }
 
-static void note_bias(struct family *family, const struct samples *own)
+static void note_bias(struct family *family, const struct data_points *own)
 {
     for (size_t part = 0; part <= N_CURVE_AXES; part++) {
         for (size_t i = 0; i < own->n; i++) {
-            const struct sample *sample = &own->items[i];
+            const struct data_point *point = &own->items[i];
 
-            if (!sample->is_bound)
+            if (!point->is_bound)
                 batch_bias_add(
-                    &family->bias[part], sample->batch,
-                    log(sample->value / part_predict(family, part,
-                                                     sample->description,
-                                                     sample->batch)));
+                    &family->bias[part], point->batch,
+                    log(point->value / part_predict(family, part,
+                                                    point->description,
+                                                    point->batch)));
         }
     }
 }
 
-static enum assay_status
-family_fit(struct family *family, const struct samples *own, struct error *err)
+static enum assay_status family_fit(struct family *family,
+                                    const struct data_points *own,
+                                    struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -212,12 +215,12 @@ family_fit(struct family *family, const struct samples *own, struct error *err)
 }
 
 static enum assay_status fit_network(struct predictor *predictor,
-                                     const struct samples *samples,
+                                     const struct data_points *points,
                                      size_t network, struct error *err)
 {
     struct family *family = &predictor->families[predictor->n_families];
-    struct samples own;
-    enum assay_status st = samples_of_network(samples, network, &own, err);
+    struct data_points own;
+    enum assay_status st = points_of_network(points, network, &own, err);
 
     *family = (struct family){0};
     if (!st)
@@ -230,33 +233,33 @@ static enum assay_status fit_network(struct predictor *predictor,
         predictor->n_families++;
     else
         family_release(family);
-    samples_release(&own);
+    points_release(&own);
     return st;
 }
 
 enum assay_status predictor_add_family(struct predictor *predictor,
-                                       const struct samples *samples,
+                                       const struct data_points *points,
                                        const char *network, struct family **out,
                                        struct error *err)
 {
     struct family *family = &predictor->families[predictor->n_families];
     size_t i = 0;
-    struct samples own;
+    struct data_points own;
     enum assay_status st;
 
     *out = NULL;
-    while (i < samples->n &&
-           strcmp(samples->items[i].description->network, network) != 0)
+    while (i < points->n &&
+           strcmp(points->items[i].description->network, network) != 0)
         i++;
-    if (i == samples->n || predictor_family(predictor, network))
+    if (i == points->n || predictor_family(predictor, network))
         return ASSAY_OK;
     *family = (struct family){
-        .network = samples->items[i].description->network,
-        .physical = {.target = samples->target, .stage = samples->stage}};
-    st = samples_of_network(samples, samples->items[i].network, &own, err);
+        .network = points->items[i].description->network,
+        .physical = {.target = points->target, .stage = points->stage}};
+    st = points_of_network(points, points->items[i].network, &own, err);
     if (!st)
         st = note_levels(family, &own, err);
-    samples_release(&own);
+    points_release(&own);
     if (st || family->n_levels < 2) {
         family_release(family);
         return st;
@@ -267,25 +270,25 @@ enum assay_status predictor_add_family(struct predictor *predictor,
 }
 
 enum assay_status predictor_fit(struct predictor *predictor,
-                                const struct samples *samples,
+                                const struct data_points *points,
                                 const struct predictor_options *options,
                                 struct error *err)
 {
-    enum assay_status st = physical_fit(&predictor->physical, samples,
-                                        rows_of_network[samples->target], err);
+    enum assay_status st = physical_fit(&predictor->physical, points,
+                                        rows_of_network[points->target], err);
 
-    predictor->target = samples->target;
-    predictor->stage = samples->stage;
+    predictor->target = points->target;
+    predictor->stage = points->stage;
     if (!st)
-        st = predictor_grow(predictor, samples, options, err);
+        st = predictor_grow(predictor, points, options, err);
     if (st || !options->needs_families)
         return st;
     predictor->families =
-        mem_array(samples->n_networks + 1, sizeof *predictor->families);
+        mem_array(points->n_networks + 1, sizeof *predictor->families);
     if (!predictor->families)
         return error_nomem(err, sizeof *predictor->families, "a network");
-    for (size_t i = 0; !st && i < samples->n_networks; i++)
-        st = fit_network(predictor, samples, i, err);
+    for (size_t i = 0; !st && i < points->n_networks; i++)
+        st = fit_network(predictor, points, i, err);
     return st;
 }
 

@@ -52,24 +52,24 @@ struct predictor_options {
                                               for */
 };
 
-/* The samples' descriptions must outlive it. Networks with fewer than two
+/* The points' descriptions must outlive it. Networks with fewer than two
  * levels are no family. */
 enum assay_status predictor_fit(struct predictor *predictor,
-                                const struct samples *samples,
+                                const struct data_points *points,
                                 const struct predictor_options *options,
                                 struct error *err);
 /* The parts of that for a predictor whose parameters are known: grows the
  * forests alone. */
 enum assay_status predictor_grow(struct predictor *predictor,
-                                 const struct samples *samples,
+                                 const struct data_points *points,
                                  const struct predictor_options *options,
                                  struct error *err);
 
 /* A family whose parameters are known, with its levels; *out is NULL where the
- * samples have no such network or it is there already. predictor->families has
+ * points have no such network or it is there already. predictor->families has
  * room for one a network. */
 enum assay_status predictor_add_family(struct predictor *predictor,
-                                       const struct samples *samples,
+                                       const struct data_points *points,
                                        const char *network, struct family **out,
                                        struct error *err);
 

@@ -1,0 +1,427 @@
+/* cli/cmd_predict.c - assay predict: what a network will cost on a device. */
+#include "cli/command.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cli/look.h"
+#include "cli/predict_show.h"
+#include "cli/result.h"
+#include "cli/run_settings.h"
+#include "detect/model_inputs.h"
+#include "formats/model_file.h"
+#include "predict/describe_graph.h"
+
+#include <math.h>
+#include <string.h>
+
+struct settings {
+    struct run_settings run; /* first: some of its options are those of assay
+                                run */
+    const char *on;
+    struct range batch;
+    uint64_t memory;
+    int stage;
+    int64_t level;
+    bool json, anyway;
+    const char *output;
+};
+
+static const struct settings defaults = {.run = RUN_DEFAULTS, .level = -1};
+
+enum { largest_batch = 1 << 16 };
+
+#define FIELD(field) OPTION_FIELD(struct settings, field)
+
+static const struct option options[] = {
+    {.kind = OPTION_SECTION, .help = "The device"},
+    {.name = "on",
+     .kind = OPTION_FILE,
+     .value = "FILE",
+     .help = "its fingerprint, as `assay fingerprint fit` makes it",
+     FIELD(on)},
+    {.name = "memory",
+     .kind = OPTION_SIZE,
+     .value = "SIZE",
+     .help = "its memory, where it has another than the one measured: 7.6GiB",
+     .shown_default = "the measured one's",
+     FIELD(memory)},
+    {.kind = OPTION_SECTION, .help = "What is asked"},
+    {.name = "batch",
+     .letter = 'b',
+     .kind = OPTION_RANGE,
+     .value = "N",
+     .help = "images of a batch: 32, or 1..256 for the curve and the largest "
+             "that fits",
+     .shown_default = "1 to the largest that was measured",
+     FIELD(batch)},
+    {.name = "stage",
+     .kind = OPTION_CHOICE,
+     .value = "STAGE",
+     .choices = stage_names,
+     .help = "a step of training, or of inference",
+     .shown_default = "training",
+     FIELD(stage)},
+    {.name = "anyway",
+     .kind = OPTION_FLAG,
+     .help = "predict although the network lies outside of what was seen",
+     FIELD(anyway)},
+    {.kind = OPTION_SECTION, .help = "The model"},
+    {.name = "level",
+     .kind = OPTION_INTEGER,
+     .value = "PERCENT",
+     .min = 0,
+     .max = 95,
+     .help = "of its filters that were pruned",
+     .shown_default = "what its multiply-adds tell",
+     FIELD(level)},
+    {.name = "variant",
+     .kind = OPTION_CHOICE,
+     .value = "DATA",
+     .choices = run_variants,
+     .help = "a classifier as it is built for these images",
+     .shown_default = "imagenet",
+     FIELD(run.variant)},
+    {.name = "classes",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 1,
+     .max = 100000,
+     .help = "classes of a built-in model",
+     .shown_default = "1000",
+     FIELD(run.classes)},
+    {.name = "input",
+     .kind = OPTION_TEXT,
+     .value = "size=WxH",
+     .help = "the size of images, where it is free",
+     .shown_default = "what the model is built for",
+     FIELD(run.input)},
+    {.name = "shape",
+     .kind = OPTION_LIST,
+     .value = "[INPUT=]SHAPE",
+     .help = "a shape for an input of an ONNX file that leaves sizes free",
+     FIELD(run.shapes)},
+    {.kind = OPTION_SECTION, .help = "How it is shown"},
+    {.name = "json", .kind = OPTION_FLAG, .help = "as JSON", FIELD(json)},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .value = "FILE",
+     .help = "write there instead of to standard output",
+     FIELD(output)},
+    {.kind = OPTION_END},
+};
+
+/* ---- the network ----------------------------------------------------------
+ */
+
+static enum assay_status open_graph(const struct detect_options *job,
+                                    struct pool *pool, struct graph **graph,
+                                    struct error *err)
+{
+    return job->is_onnx
+               ? model_file_load(job->model, &job->onnx, pool, graph, err)
+               : model_build(job->model, &job->build, graph, err);
+}
+
+/* Images that an input has room for: [n,c,h,w], or a photograph. */
+static int64_t images_of(const struct shape *input)
+{
+    return input->rank == 4 && input->dims[0] > 0 ? input->dims[0] : 1;
+}
+
+static enum assay_status describe(const struct detect_options *job,
+                                  struct description *out, struct error *err)
+{
+    struct model_inputs inputs = {0};
+    struct survey survey = {0};
+    struct graph *graph = NULL;
+    struct pool *pool = NULL;
+    enum assay_status st = pool_new(&pool, err);
+
+    if (!st)
+        st = open_graph(job, pool, &graph, err);
+    if (!st)
+        st = model_inputs_shapes(&inputs, job, graph, err);
+    if (!st)
+        st = survey_graph(&survey, graph, inputs.shapes, err);
+    if (!st)
+        st = describe_graph(graph, &survey, images_of(&inputs.shapes[0]), out,
+                            err);
+    survey_release(&survey);
+    model_inputs_release(&inputs);
+    graph_free(graph);
+    pool_free(pool);
+    return st;
+}
+
+static enum assay_status describe_model(const struct settings *settings,
+                                        const char *model,
+                                        struct description *out,
+                                        struct error *err)
+{
+    const char *name = network_model(model);
+    struct words operands = {&name, 1};
+    struct run_settings run = settings->run;
+    struct run_job job = {0};
+    enum assay_status st;
+
+    run.is_random = true;
+    st = run_job_make(&job, &run, &operands, err);
+    if (!st)
+        st = describe(&job.options, out, err);
+    run_job_release(&job);
+    if (!st && settings->level >= 0)
+        out->level = settings->level;
+    return st;
+}
+
+/* ---- the curve ------------------------------------------------------------
+ */
+
+static enum assay_status predict_one(const struct prediction *prediction,
+                                     const struct description *description,
+                                     int64_t batch, struct predicted *out,
+                                     struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    *out = (struct predicted){.batch = batch, .fit = FIT_MAYBE};
+    for (int t = 0; !st && t < N_TARGETS; t++) {
+        if (prediction->has[t])
+            st = fingerprint_predict(prediction->fingerprint, prediction->stage,
+                                     (enum target)t, description, (double)batch,
+                                     &out->of[t], err);
+    }
+    if (!st && prediction->has[TARGET_MEMORY])
+        out->fit =
+            estimate_fits(&out->of[TARGET_MEMORY], prediction->usable_mb);
+    return st;
+}
+
+/* The ends, and the powers of two between them. */
+static int64_t next_shown(int64_t batch, int64_t last)
+{
+    int64_t power = 1;
+
+    while (power <= batch)
+        power *= 2;
+    return power < last ? power : last;
+}
+
+static enum assay_status draw_curve(struct prediction *prediction,
+                                    const struct description *description,
+                                    int64_t first, int64_t last,
+                                    struct error *err)
+{
+    size_t capacity = 0;
+    int64_t batch = first;
+    enum assay_status st = ASSAY_OK;
+
+    for (;; batch = next_shown(batch, last)) {
+        struct predicted *moved = vec_reserve(
+            prediction->rows, &capacity, prediction->n_rows + 1, sizeof *moved);
+
+        if (!moved)
+            return error_nomem(err, sizeof *moved, "a batch size");
+        prediction->rows = moved;
+        st = predict_one(prediction, description, batch,
+                         &moved[prediction->n_rows], err);
+        if (st)
+            return st;
+        prediction->n_rows++;
+        if (batch >= last)
+            return ASSAY_OK;
+    }
+}
+
+/* The largest batch of the range whose demand, times e^width, can be had; 0:
+ * none. Demand grows with the batch but for small steps, so all are tried. */
+static enum assay_status find_largest(struct prediction *prediction,
+                                      const struct description *description,
+                                      int64_t first, int64_t last,
+                                      struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    prediction->last = last;
+    if (!prediction->has[TARGET_MEMORY] || isnan(prediction->usable_mb))
+        return st;
+    for (int64_t batch = first; !st && batch <= last; batch++) {
+        struct predicted row;
+        const struct estimate *memory = &row.of[TARGET_MEMORY];
+
+        st = predict_one(prediction, description, batch, &row, err);
+        if (st)
+            break;
+        if (memory->demand <= prediction->usable_mb)
+            prediction->largest = batch;
+        if (row.fit == FIT_YES)
+            prediction->surely = batch;
+        if (row.fit != FIT_NO)
+            prediction->maybe = batch;
+    }
+    return st;
+}
+
+static enum assay_status find_range(const struct settings *settings,
+                                    const struct prediction *prediction,
+                                    bool is_given, int64_t *first,
+                                    int64_t *last, struct error *err)
+{
+    double least, most;
+
+    fingerprint_batches(prediction->fingerprint, prediction->stage, &least,
+                        &most);
+    *first = 1;
+    *last = (int64_t)fmax(most, 1);
+    if (!is_given)
+        return ASSAY_OK;
+    if (settings->batch.first)
+        *first = (int64_t)fmin((double)settings->batch.first, 1e9);
+    if (settings->batch.last != UINT64_MAX)
+        *last = (int64_t)fmin((double)settings->batch.last, 1e9);
+    if (*first > *last || *last > largest_batch || !settings->batch.last)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--batch: batches lie between 1 and %d",
+                         largest_batch);
+    return ASSAY_OK;
+}
+
+/* ---- the command ----------------------------------------------------------
+ */
+
+static enum assay_status show(const struct prediction *prediction,
+                              const struct settings *settings,
+                              struct error *err)
+{
+    struct result result;
+    enum assay_status st = result_open(settings->output, &result, err);
+
+    if (st)
+        return st;
+    if (settings->json)
+        prediction_show_json(prediction, result.sink);
+    else
+        prediction_show_table(prediction, result.sink, &result.term);
+    return result_close(&result, sink_status(result.sink, err), err);
+}
+
+static enum assay_status check_stage(struct prediction *prediction,
+                                     const char *path, struct error *err)
+{
+    bool has_any = false;
+
+    for (int t = 0; t < N_TARGETS; t++) {
+        prediction->has[t] = fingerprint_has(prediction->fingerprint,
+                                             prediction->stage, (enum target)t);
+        has_any = has_any || prediction->has[t];
+    }
+    return has_any ? ASSAY_OK
+                   : error_set(err, ASSAY_UNSUPPORTED,
+                               "%s knows nothing of %s; --stage chooses the "
+                               "other",
+                               path, stage_names[prediction->stage]);
+}
+
+/* Outside of what was seen: refused, or said beside the numbers. */
+static enum assay_status check_network(struct prediction *prediction,
+                                       const struct description *description,
+                                       const struct settings *settings,
+                                       struct error *why, struct error *err)
+{
+    if (!fingerprint_check(prediction->fingerprint, prediction->stage,
+                           description, why))
+        return ASSAY_OK;
+    prediction->outside = why->text;
+    return settings->anyway ? ASSAY_OK
+                            : error_set(err, why->status,
+                                        "%s; --anyway predicts it", why->text);
+}
+
+static enum assay_status predict(struct prediction *prediction,
+                                 const struct arguments *arguments,
+                                 struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+    struct description description = {0};
+    struct error why = {0};
+    int64_t first = 1, last = 1;
+    bool has_range = settings->batch.first || settings->batch.last;
+    enum assay_status st = check_stage(prediction, settings->on, err);
+
+    if (!st)
+        st = find_range(settings, prediction, has_range, &first, &last, err);
+    if (!st)
+        st = describe_model(settings, arguments->operands.items[0],
+                            &description, err);
+    if (!st)
+        st = check_network(prediction, &description, settings, &why, err);
+    prediction->network = description.network;
+    prediction->usable_mb = fingerprint_usable_mb(
+        prediction->fingerprint, prediction->stage,
+        settings->memory ? (double)settings->memory / 0x1p20 : (double)NAN);
+    if (!st)
+        st = draw_curve(prediction, &description, first, last, err);
+    if (!st)
+        st = find_largest(prediction, &description, first, last, err);
+    if (!st)
+        st = show(prediction, settings, err);
+    mem_free(prediction->rows);
+    description_release(&description);
+    return st;
+}
+
+static enum assay_status run_predict(const struct arguments *arguments,
+                                     struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+    struct prediction prediction = {.stage = (enum stage)settings->stage};
+    struct fingerprint *fingerprint = NULL;
+    enum assay_status st;
+
+    if (!settings->on)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--on FILE is missing: the fingerprint of a device");
+    st = fingerprint_read(settings->on, look_processors(), &fingerprint, err);
+    prediction.fingerprint = fingerprint;
+    if (!st)
+        st = predict(&prediction, arguments, err);
+    fingerprint_free(fingerprint);
+    return st;
+}
+
+const struct command cmd_predict = {
+    .name = "predict",
+    .section = "Models",
+    .purpose = "say what a network will cost on a device, without running it",
+    .usage =
+        (const char *const[]){"predict MODEL --on FILE [options]",
+                              "predict FILE.onnx --on FILE [options]", NULL},
+    .operands = {.min = 1,
+                 .max = 1,
+                 .missing = "a model",
+                 .endings = (const char *const[]){".onnx", ".keras", ".h5",
+                                                  ".hdf5", NULL}},
+    .description =
+        (const char *const[]){
+            "Predicts how long a step takes and how much memory it wants, with "
+            "intervals that hold 90 % of the cases, and the largest batch that "
+            "fits. A network that lies outside of what the fingerprint has "
+            "seen is refused, with what is outside and how far. MODEL is one "
+            "of those of `assay run`.",
+            NULL,
+        },
+    .options = options,
+    .examples =
+        (const struct example[]){
+            {"predict mobilenet_v2 --on tx2.fp --batch 32", "one batch size"},
+            {"predict my.onnx --on tx2.fp --batch 1..256 --memory 7.6GiB",
+             "the curve, and the largest batch that fits"},
+            {"predict resnet18 --on cpu.fp --stage inference",
+             "without training"},
+            {NULL, NULL},
+        },
+    .settings_bytes = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run_predict,
+};

@@ -1,0 +1,22 @@
+/* cli/fingerprint_show.h - a fingerprint, and how well it does, on the screen.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_FINGERPRINT_SHOW_H
+#define CLI_FINGERPRINT_SHOW_H
+
+#include "base/term.h"
+#include "predict/evaluation.h"
+
+/* What it was made from and what it predicts with; with the parameters of the
+ * physical models where they are asked for. */
+void fingerprint_show(const struct fingerprint *fingerprint,
+                      bool with_parameters, struct sink *sink,
+                      const struct term *term);
+
+void evaluation_show_table(const struct evaluation *evaluation,
+                           struct sink *sink, const struct term *term);
+/* One object: network, target, and the statistics of that. */
+void evaluation_show_json(const struct evaluation *evaluation,
+                          struct sink *sink);
+
+#endif

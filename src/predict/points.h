@@ -1,0 +1,45 @@
+/* predict/points.h - rows that a model is fitted to.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PREDICT_POINTS_H
+#define PREDICT_POINTS_H
+
+#include "predict/data_folder.h"
+
+/* One target of one measurement. */
+struct data_point {
+    const struct description *description; /* borrowed */
+    size_t network; /* the same number for all levels of a network */
+    double batch;
+    double value;  /* milliseconds or MB */
+    bool is_bound; /* it did not fit: it wants more memory than there is; value
+                      says nothing */
+};
+
+/* Of one stage and one target. Start from {0}. */
+struct data_points {
+    enum stage stage;
+    enum target target;
+    struct data_point *items;
+    size_t n, capacity;
+    size_t n_networks;
+};
+
+void points_release(struct data_points *points);
+enum assay_status points_add(struct data_points *points,
+                             const struct data_point *point, struct error *err);
+/* Adds the rows of a set for which `takes` says so (NULL: all). */
+enum assay_status points_take(struct data_points *points,
+                              const struct data_set *set,
+                              bool (*takes)(const struct measurement *row,
+                                            const struct description *network,
+                                            const void *context),
+                              const void *context, struct error *err);
+/* Those that have a value. */
+size_t points_n_values(const struct data_points *points);
+/* The smallest and largest value; 0 of them: NAN. */
+double points_least(const struct data_points *points);
+double points_most(const struct data_points *points);
+bool points_have_bounds(const struct data_points *points);
+
+#endif
