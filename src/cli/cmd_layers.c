@@ -238,7 +238,7 @@ const struct command cmd_layers = {
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".keras", ".h5",
+                 .endings = (const char *const[]){".onnx", ".net", ".keras", ".h5",
                                                   ".hdf5", NULL}},
     .description =
         (const char *const[]){

@@ -278,7 +278,7 @@ const struct command cmd_metrics = {
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".keras", ".h5",
+                 .endings = (const char *const[]){".onnx", ".net", ".keras", ".h5",
                                                   ".hdf5", NULL}},
     .description =
         (const char *const[]){

@@ -284,7 +284,7 @@ const struct command cmd_run = {
                  .max = SIZE_MAX,
                  .missing = "a model and a photograph",
                  .endings = (const char *const[]){".jpg", ".jpeg", ".png",
-                                                  ".txt", ".onnx", ".keras",
+                                                  ".txt", ".onnx", ".net", ".keras",
                                                   ".h5", ".hdf5", NULL}},
     .description =
         (const char *const[]){

@@ -252,7 +252,7 @@ const struct option run_options[] = {
 
 static bool is_file_name(const char *word)
 {
-    static const char *const endings[] = {".onnx", ".keras", ".h5", ".hdf5"};
+    static const char *const endings[] = {".onnx", ".net", ".keras", ".h5", ".hdf5"};
     size_t n = strlen(word);
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
@@ -283,7 +283,7 @@ enum assay_status run_find_model(const char *word, const char **model,
                          nearest.candidate);
     return error_set(err, ASSAY_BAD_USAGE,
                      "there is no model '%s'; 'assay help run' names those "
-                     "that are, and FILE.onnx is one too",
+                     "that are, and FILE.onnx and FILE.net are, too",
                      word);
 }
 

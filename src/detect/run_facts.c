@@ -38,7 +38,7 @@ static enum assay_status state_model(struct run *run,
                              session->parameter_bytes);
     if (!st)
         st = run_fact_set(run, "model.precision", "fp32", err);
-    if (!st && (options->weights || options->is_onnx))
+    if (!st && !session->is_random && (options->weights || options->is_onnx))
         st = run_fact_set(run, "model.weights",
                           options->is_onnx ? options->model : options->weights,
                           err);

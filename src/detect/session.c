@@ -56,6 +56,19 @@ static void count_parameters(struct session *session)
     session->parameter_bytes = graph_parameter_bytes(session->graph);
 }
 
+/* The graph and its weights; a network description may have none. */
+static enum assay_status load_model(const struct detect_options *options,
+                                    struct session *session, struct error *err)
+{
+    enum assay_status st = model_file_load(options->model, &options->onnx,
+                                           session->pool, &session->graph, err);
+
+    session->is_random = !st && !graph_has_data(session->graph);
+    return session->is_random ? model_fill(session->graph, session->pool,
+                                           options->seed, err)
+                              : st;
+}
+
 /* An ONNX file holds the graph, too. */
 static enum assay_status load_weights(const struct detect_options *options,
                                       struct session *session,
@@ -66,8 +79,7 @@ static enum assay_status load_weights(const struct detect_options *options,
 
     ASSAY_SPAN("weights");
     if (options->is_onnx)
-        st = model_file_load(options->model, &options->onnx, session->pool,
-                             &session->graph, err);
+        st = load_model(options, session, err);
     else if (options->weights)
         st = load_file(options, session, err);
     else

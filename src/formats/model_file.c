@@ -2,6 +2,7 @@
 #include "formats/model_file.h"
 
 #include "formats/keras.h"
+#include "formats/net.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,10 +26,13 @@ static enum assay_status choose_shape(struct graph *graph,
 
     for (size_t i = 0; i < graph_input_count(graph); i++) {
         const struct shape *shape = graph_input_shape(graph, i);
-        bool fits = shape->rank == choice->shape.rank;
+        bool fits;
 
         if (!is_chosen(graph, i, choice))
             continue;
+        if (!shape) /* any will do */
+            shape = &choice->shape;
+        fits = shape->rank == choice->shape.rank;
         for (int d = 0; fits && d < shape->rank; d++)
             fits =
                 shape->dims[d] < 0 || shape->dims[d] == choice->shape.dims[d];
@@ -44,21 +48,21 @@ static enum assay_status choose_shape(struct graph *graph,
                      choice->input ? choice->input : "of that shape alone");
 }
 
-static enum assay_status load_keras(const char *path,
-                                    const struct onnx_options *options,
-                                    struct pool *pool, struct graph **out,
-                                    struct error *err)
+/* Of a graph that leaves sizes free; gives it back where they do not fit. */
+static enum assay_status choose_shapes(const char *path,
+                                       const struct onnx_options *options,
+                                       struct graph **graph, struct error *err)
 {
-    enum assay_status st = keras_load(path, options->problems, pool, out, err);
+    enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < options->n_shapes; i++) {
-        st = choose_shape(*out, &options->shapes[i], err);
+        st = choose_shape(*graph, &options->shapes[i], err);
         if (st)
             error_context(err, "reading %s", path);
     }
     if (st) {
-        graph_free(*out);
-        *out = NULL;
+        graph_free(*graph);
+        *graph = NULL;
     }
     return st;
 }
@@ -70,8 +74,9 @@ enum assay_status model_file_load(const char *path,
 {
     static const unsigned char hdf5[] = "\x89HDF\r\n\x1a\n";
     static const unsigned char zip[] = "PK\x03\x04";
-    unsigned char begin[sizeof hdf5] = {0};
+    unsigned char begin[16] = {0};
     FILE *file = fopen(path, "rb");
+    enum assay_status st;
 
     *out = NULL;
     if (!file)
@@ -80,8 +85,12 @@ enum assay_status model_file_load(const char *path,
     if (fread(begin, 1, sizeof begin - 1, file) == 0 && ferror(file))
         begin[0] = 0;
     fclose(file);
-    if (memcmp(begin, hdf5, sizeof hdf5 - 1) == 0 ||
-        memcmp(begin, zip, sizeof zip - 1) == 0)
-        return load_keras(path, options, pool, out, err);
-    return onnx_load(path, options, pool, out, err);
+    if (net_is(begin, sizeof begin))
+        st = net_load(path, pool, out, err);
+    else if (memcmp(begin, hdf5, sizeof hdf5 - 1) == 0 ||
+             memcmp(begin, zip, sizeof zip - 1) == 0)
+        st = keras_load(path, options->problems, pool, out, err);
+    else
+        return onnx_load(path, options, pool, out, err);
+    return st ? st : choose_shapes(path, options, out, err);
 }

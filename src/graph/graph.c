@@ -281,6 +281,18 @@ void graph_release_data(struct graph *graph, uint32_t value)
     tensor_release(&graph->values[value].data);
 }
 
+bool graph_has_data(const struct graph *graph)
+{
+    for (size_t i = 0; i < graph->n_values; i++) {
+        const struct value *value = &graph->values[i];
+
+        if ((value->kind == VALUE_PARAMETER || value->kind == VALUE_BUFFER) &&
+            !value->data.buffer)
+            return false;
+    }
+    return true;
+}
+
 enum assay_status graph_output(struct graph *graph, const char *name,
                                uint32_t value, struct error *err)
 {

@@ -104,6 +104,8 @@ enum assay_status graph_set_data(struct graph *graph, uint32_t value,
                                  struct tensor data, struct error *err);
 /* For passes: gives the data of a value back; type and shape stay. */
 void graph_release_data(struct graph *graph, uint32_t value);
+/* Whether every parameter and buffer has its data. */
+bool graph_has_data(const struct graph *graph);
 /* By full name; GRAPH_NONE where there is none. */
 uint32_t graph_find_value(const struct graph *graph, const char *name);
 

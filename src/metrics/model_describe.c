@@ -195,7 +195,7 @@ enum assay_status model_describe(struct assay_model *model, struct error *err)
 
 static const char *weights_text(const struct assay_model *model)
 {
-    if (model->options.is_onnx)
+    if (model->options.is_onnx && !model->is_random)
         return model->options.model;
     if (!model->may_fill)
         return "none";

@@ -22,6 +22,7 @@ struct assay_model {
     struct pool *pool;
     struct graph *graph;
     bool is_filled;
+    bool is_random; /* a file without weights of its own */
     struct model_inputs inputs;
     struct survey survey;
     struct layers layers;

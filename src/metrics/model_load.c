@@ -237,7 +237,8 @@ static enum assay_status open_graph(struct assay_model *model,
         onnx.problems = &problems;
         st =
             model_file_load(job->model, &onnx, model->pool, &model->graph, err);
-        model->is_filled = !st;
+        model->is_filled = !st && graph_has_data(model->graph);
+        model->is_random = !model->is_filled;
     }
     if (st)
         model_tell(model, &lines);

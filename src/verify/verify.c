@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "formats/model_file.h"
 #include "ops/fuse.h"
 
 #include <string.h>
@@ -52,8 +53,11 @@ static enum assay_status open_model(struct subject *subject, const char *path,
     enum assay_status st = pool_new(&subject->pool, err);
 
     if (!st)
-        st = onnx_load(path, &options->onnx, subject->pool, &subject->graph,
-                       err);
+        st = model_file_load(path, &options->onnx, subject->pool,
+                             &subject->graph, err);
+    if (!st && !graph_has_data(subject->graph))
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s has no weights; there is nothing to compare", path);
     if (st)
         return st;
     count_model(subject);
