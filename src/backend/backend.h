@@ -95,6 +95,10 @@ struct backend_class {
      * chooses the same: in training, results are the same bit for bit. */
     void (*choices)(const struct backend *backend, struct sink *sink);
 
+    /* Optional (nothing is chosen by measuring): from now on no kernel is. What
+     * is not remembered is chosen by rule, the same in every process. */
+    void (*settle)(struct backend *backend);
+
     /* Optional (nothing is said): for a node that ran, which kernel was
      * chosen, what the others took, which reorders were needed. */
     void (*explain)(const struct backend *backend, const struct node *node,

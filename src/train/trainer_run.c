@@ -8,15 +8,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As the backend has written them after the last pass. */
-static void read_choices(struct trainer *trainer)
+/* Kernels are chosen by measuring in the first step alone, and checkpoints
+ * carry what was chosen: a step that comes later has the same kernels whether
+ * the training was resumed before it or not. */
+static void settle_choices(struct trainer *trainer)
 {
     enum { most_bytes = 4 << 20 };
-    struct str text = {0};
+    struct backend *backend = engine_backend(trainer->engine);
     struct error ignored = {0};
+    struct str text = {0};
 
-    if (!trainer->choices_path.n || file_read(str_text(&trainer->choices_path),
-                                              most_bytes, &text, &ignored))
+    if (backend->class->settle)
+        backend->class->settle(backend);
+    if (trainer->options.resume || !trainer->choices_path.n ||
+        file_read(str_text(&trainer->choices_path), most_bytes, &text,
+                  &ignored))
         return;
     str_release(&trainer->position.choices);
     trainer->position.choices = text;
@@ -31,7 +37,6 @@ static enum assay_status save(struct trainer *trainer,
     if (!options->checkpoint_path)
         return ASSAY_OK;
     assay_begin("checkpoint");
-    read_choices(trainer);
     st = train_checkpoint_save(options->checkpoint_path, options->graph,
                                trainer->optimizer, &trainer->position, err);
     assay_end();
@@ -70,8 +75,12 @@ static enum assay_status make_steps(struct trainer *trainer,
         source->begin(source->context, trainer->position.place, err);
     bool is_end = false;
 
+    if (trainer->options.resume)
+        settle_choices(trainer);
     while (!st && !is_end && !is_done(trainer) && !is_stopped(trainer)) {
         st = trainer_step(trainer, report, &is_end, err);
+        if (!st && trainer->n_run == 1)
+            settle_choices(trainer);
         if (!st && !is_end && is_save_due(trainer))
             st = save(trainer, report, err);
     }

@@ -219,6 +219,11 @@ static void choices(const struct backend *backend, struct sink *sink)
     choices_write(((const struct onednn *)backend)->choices, sink);
 }
 
+static void settle(struct backend *backend)
+{
+    self(backend)->tuning_left_ns = 0;
+}
+
 static void explain_kernel(enum direction direction,
                            const struct kernel *kernel, struct sink *sink)
 {
@@ -321,6 +326,7 @@ const struct backend_class backend_dnnl = {
     .to_dense = to_dense,
     .pass_over = pass_over,
     .choices = choices,
+    .settle = settle,
     .explain = explain,
     .executed = executed,
     .memory = memory,
