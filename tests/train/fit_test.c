@@ -1,0 +1,164 @@
+/* tests/train/fit_test.c - what train/fit.h promises, of trainings that only
+ * take memory. */
+#include "base/mem.h"
+#include "test.h"
+#include "train/fit.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static const size_t mib = 1 << 20;
+
+/* How much a training takes, and what becomes of it. */
+struct fake {
+    size_t bytes;           /* of an image */
+    int64_t killed_at;      /* batches from here on; 0: none */
+    int64_t refused_at;     /* with a failure that is not memory's */
+    int64_t worse_in_check; /* images that the check needs more */
+    struct fit_trial trials[64];
+    size_t n;
+};
+
+static enum assay_status take_memory(void *context, int64_t batch,
+                                     bool is_check, double *images_per_s,
+                                     struct error *err)
+{
+    const struct fake *fake = context;
+    size_t n = (size_t)(batch + (is_check ? fake->worse_in_check : 0));
+    char *block;
+
+    if (fake->refused_at && batch >= fake->refused_at)
+        return error_set(err, ASSAY_BAD_INPUT, "no such file");
+    if (fake->killed_at && batch >= fake->killed_at)
+        raise(SIGKILL);
+    block = mem_map(n * fake->bytes);
+    if (!block)
+        return error_nomem(err, n * fake->bytes, "a training");
+    memset(block, 1, n * fake->bytes);
+    *images_per_s = (double)batch;
+    mem_unmap(block, n * fake->bytes);
+    return ASSAY_OK;
+}
+
+static void note(void *context, const struct fit_trial *trial)
+{
+    struct fake *fake = context;
+
+    CHECK(fake->n < sizeof fake->trials / sizeof *fake->trials);
+    fake->trials[fake->n++] = *trial;
+}
+
+static struct fit_result search(struct fake *fake, size_t memory_bytes,
+                                int64_t most)
+{
+    struct fit_options options = {.memory_bytes = memory_bytes,
+                                  .most = most,
+                                  .train = take_memory,
+                                  .tried = note,
+                                  .context = fake};
+    struct fit_result result;
+    struct error err = {0};
+
+    CHECK_STATUS(fit_search(&options, &result, &err), ASSAY_OK, &err);
+    return result;
+}
+
+static bool was_tried(const struct fake *fake, int64_t batch, enum fit_end end,
+                      bool is_check)
+{
+    for (size_t i = 0; i < fake->n; i++) {
+        if (fake->trials[i].batch == batch && fake->trials[i].end == end &&
+            fake->trials[i].is_check == is_check)
+            return true;
+    }
+    return false;
+}
+
+static bool was_too_large(const struct fake *fake, int64_t batch)
+{
+    return was_tried(fake, batch, FIT_REFUSED, false) ||
+           was_tried(fake, batch, FIT_OVER, false);
+}
+
+TEST(the_answer_fits_and_one_more_does_not)
+{
+    struct fake fake = {.bytes = 4 * mib};
+    struct fit_result result = search(&fake, 80 * mib, 10000);
+
+    CHECK(result.batch > 5 && result.batch < 20);
+    CHECK(was_tried(&fake, result.batch, FIT_FITS, true));
+    CHECK(was_too_large(&fake, result.batch + 1));
+    CHECK(result.trial.peak_bytes <= 80 * mib);
+    CHECK(result.trial.peak_bytes > (size_t)result.batch * 4 * mib);
+    CHECK_NEAR(result.trial.images_per_s, (double)result.batch, 0);
+    CHECK(!result.is_most);
+    CHECK_INT(result.n_trials, fake.n);
+}
+
+TEST(what_trials_needed_makes_the_search_short)
+{
+    struct fake fake = {.bytes = mib / 4};
+    struct fit_result result = search(&fake, 80 * mib, 1000000);
+
+    CHECK(result.batch > 100);
+    CHECK(result.n_trials <= 9);
+}
+
+TEST(no_batch_is_the_answer_where_one_image_is_too_much)
+{
+    struct fake fake = {.bytes = 500 * mib};
+    struct fit_result result = search(&fake, 100 * mib, 64);
+
+    CHECK_INT(result.batch, 0);
+    CHECK_INT(result.trial.batch, 1);
+    CHECK_INT(result.trial.end, FIT_REFUSED);
+    CHECK_INT(result.n_trials, 1);
+}
+
+TEST(the_search_ends_at_the_most_that_was_asked_for)
+{
+    struct fake fake = {.bytes = mib};
+    struct fit_result result = search(&fake, 200 * mib, 8);
+
+    CHECK_INT(result.batch, 8);
+    CHECK(result.is_most);
+}
+
+/* As the kernel does where the host has no memory left. */
+TEST(a_trial_that_is_killed_is_too_large)
+{
+    struct fake fake = {.bytes = mib, .killed_at = 5};
+    struct fit_result result = search(&fake, 200 * mib, 100);
+
+    CHECK_INT(result.batch, 4);
+    CHECK(was_tried(&fake, 5, FIT_KILLED, false));
+}
+
+TEST(an_answer_that_fails_its_check_is_given_up_for_a_smaller_one)
+{
+    struct fake fake = {.bytes = 4 * mib, .worse_in_check = 3};
+    struct fit_result result = search(&fake, 80 * mib, 1000);
+    size_t checks = 0;
+
+    for (size_t i = 0; i < fake.n; i++)
+        checks += fake.trials[i].is_check;
+    CHECK_INT(checks, 4);
+    CHECK(fake.trials[fake.n - 1].is_check);
+    CHECK_INT(fake.trials[fake.n - 1].end, FIT_FITS);
+    CHECK_INT(fake.trials[fake.n - 1].batch, result.batch);
+}
+
+TEST(a_failure_that_is_not_about_memory_ends_the_search)
+{
+    struct fake fake = {.bytes = mib, .refused_at = 2};
+    struct fit_options options = {.memory_bytes = 200 * mib,
+                                  .most = 100,
+                                  .train = take_memory,
+                                  .context = &fake};
+    struct fit_result result;
+    struct error err = {0};
+
+    CHECK_INT(fit_search(&options, &result, &err), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "no such file");
+}
