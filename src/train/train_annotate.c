@@ -39,6 +39,8 @@ static enum assay_status add_node(struct annotation_work *all,
         if (!st && place != RUN_NONE)
             places_add_cost(&all->work[place], costs[pass],
                             (double)trainer->n_measured);
+        if (!st && place != RUN_NONE && pass == PASS_FORWARD)
+            all->work[place].kept_bytes += (double)work->kept_bytes;
     }
     return st;
 }

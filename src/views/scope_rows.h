@@ -10,6 +10,9 @@
 #include "base/str.h"
 #include "run/bound.h"
 
+/* The passes of a training over its modules. */
+enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_OPTIMIZER, N_PASSES };
+
 struct row {
     uint32_t scope;
     size_t parent; /* a row; the root's is itself */
@@ -29,6 +32,8 @@ struct row {
     struct scope_work work;
     double self_macs;   /* without what is below it */
     struct bound bound; /* against the machine's peaks */
+    /* Where rows.has_passes: what each takes of total_ns, or NaN. */
+    double pass_ns[N_PASSES];
 };
 
 struct rows {
@@ -40,6 +45,7 @@ struct rows {
     bool is_part; /* of a run: times are of some threads or phases only */
     bool has_classes;
     bool has_macs;
+    bool has_passes; /* of a training, a row for all passes: training.h */
     bool has_bounds; /* what bounds it is known for at least one row */
     struct peaks peaks;
     double

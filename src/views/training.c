@@ -1,7 +1,11 @@
 /* views/training.c - see training.h. */
 #include "views/training.h"
 
+#include "base/mem.h"
 #include "views/stages.h"
+
+#include <math.h>
+#include <string.h>
 
 const char *part_name(enum part part)
 {
@@ -29,4 +33,162 @@ bool training_find(const struct rows *rows, struct training *training)
         training->other_ns -= training->ns[i];
     }
     return training->row[PART_FORWARD] && training->row[PART_BACKWARD];
+}
+
+/* ---- one row a module ------------------------------------------------------
+ */
+
+static const enum part part_of_pass[N_PASSES] = {
+    [PASS_FORWARD] = PART_FORWARD,
+    [PASS_BACKWARD] = PART_BACKWARD,
+    [PASS_OPTIMIZER] = PART_OPTIMIZER,
+};
+
+static struct row *append(struct rows *joined, const struct row *from,
+                          size_t parent)
+{
+    struct row *row = &joined->items[joined->n++];
+
+    *row = *from;
+    row->parent = parent;
+    row->depth = joined->n == 1 ? 0 : joined->items[parent].depth + 1;
+    row->calls = row->self_ns = NAN;
+    for (enum pass i = 0; i < N_PASSES; i++)
+        row->pass_ns[i] = NAN;
+    return row;
+}
+
+/* The row below another one that has this name, or 0. */
+static size_t find_child(const struct rows *rows, size_t parent,
+                         const char *name)
+{
+    for (size_t i = parent + 1;
+         i < rows->n && rows->items[i].depth > rows->items[parent].depth; i++) {
+        if (rows->items[i].parent == parent &&
+            strcmp(rows->items[i].name, name) == 0)
+            return i;
+    }
+    return 0;
+}
+
+static void add_pass(struct row *row, enum pass pass, const struct row *from)
+{
+    row->pass_ns[pass] = from->total_ns;
+    if (pass == PASS_FORWARD)
+        return;
+    row->total_ns = add_known(row->total_ns, from->total_ns);
+    work_add(&row->work, &from->work);
+    if (from->peak_bytes > row->peak_bytes)
+        row->peak_bytes = from->peak_bytes;
+}
+
+/* The rows of the forward pass, with the model itself on top. Gives how many
+ * there are. */
+static size_t join_forward(const struct rows *rows, size_t top,
+                           struct rows *joined)
+{
+    size_t first = joined->n, end = top + 1;
+
+    while (end < rows->n && rows->items[end].depth > rows->items[top].depth)
+        end++;
+    for (size_t i = top; i < end; i++) {
+        const struct row *row = &rows->items[i];
+        size_t parent = i == top ? 0 : first + (row->parent - top);
+
+        add_pass(append(joined, row, parent), PASS_FORWARD, row);
+    }
+    joined->items[first].name = "model";
+    return end - top;
+}
+
+/* What another pass has for those rows. twins gets, for each row of the
+ * forward pass, that of the other one. */
+static void join_pass(const struct rows *rows, const size_t tops[2],
+                      enum pass pass, struct row *first, size_t n,
+                      size_t *twins)
+{
+    const struct row *forward = &rows->items[tops[0]];
+
+    twins[0] = tops[1];
+    for (size_t i = 0; i < n; i++) {
+        size_t above = i ? twins[forward[i].parent - tops[0]] : 0;
+
+        if (i)
+            twins[i] = above ? find_child(rows, above, forward[i].name) : 0;
+        if (twins[i])
+            add_pass(&first[i], pass, &rows->items[twins[i]]);
+    }
+}
+
+static void join_modules(const struct rows *rows,
+                         const struct training *training, struct rows *joined,
+                         size_t *twins)
+{
+    size_t first = joined->n, forward = training->row[PART_FORWARD];
+    size_t n = join_forward(rows, forward, joined);
+
+    for (enum pass pass = PASS_BACKWARD; pass < N_PASSES; pass++) {
+        size_t tops[2] = {forward, training->row[part_of_pass[pass]]};
+
+        join_pass(rows, tops, pass, &joined->items[first], n, twins);
+    }
+}
+
+static void share_whole(struct rows *joined)
+{
+    for (size_t i = 0; i < joined->n; i++)
+        joined->items[i].share = joined->items[i].total_ns / joined->whole_ns;
+}
+
+static bool is_pass(const struct training *training, size_t row)
+{
+    return row == training->row[PART_BACKWARD] ||
+           row == training->row[PART_OPTIMIZER];
+}
+
+enum assay_status training_join(const struct rows *rows,
+                                const struct training *training,
+                                struct rows *joined, struct error *err)
+{
+    size_t *twins = mem_array(rows->n, sizeof *twins);
+
+    *joined = *rows;
+    joined->n = 0;
+    joined->items = mem_array(rows->n, sizeof *joined->items);
+    if (!twins || !joined->items) {
+        mem_free(twins);
+        return error_nomem(err, rows->n * sizeof *joined->items,
+                           "the rows of a view");
+    }
+    joined->has_passes = true;
+    joined->has_bounds = false; /* a bound is of one pass */
+    append(joined, &rows->items[0], 0);
+    for (size_t i = 1; i < rows->n; i++) {
+        if (rows->items[i].depth != 1 || is_pass(training, i))
+            continue;
+        if (i == training->row[PART_FORWARD])
+            join_modules(rows, training, joined, twins);
+        else
+            append(joined, &rows->items[i], 0);
+    }
+    share_whole(joined);
+    mem_free(twins);
+    return ASSAY_OK;
+}
+
+enum assay_status training_rows_build(const struct run *run, struct rows *rows,
+                                      struct error *err)
+{
+    struct rows joined = {0};
+    struct training training;
+    enum assay_status st = rows_build(run, rows, err);
+
+    if (st || !training_find(rows, &training))
+        return st;
+    st = training_join(rows, &training, &joined, err);
+    if (st)
+        return st;
+    rows_release(rows);
+    *rows = joined;
+    return ASSAY_OK;
 }

@@ -6,7 +6,6 @@
 #define VIEWS_TRAINING_H
 
 #include "views/scope_rows.h"
-#include "views/views.h"
 
 /* The scopes directly below the root that are parts of a step, in its order. */
 #define VIEW_PARTS(X)                                                          \
@@ -36,12 +35,15 @@ const char *part_name(enum part part);
 /* False where the run is not a training: no forward pass, or no backward. */
 bool training_find(const struct rows *rows, struct training *training);
 
-/* The tree of a model's modules with their times in the forward and backward
- * pass and the optimizer beside each other, and what they keep in memory. */
-enum assay_status training_tree(const struct run *run, const struct rows *rows,
+/* The rows of a training with one row a module, has_passes set: the parts of
+ * the step, and the model with the modules below it. Start from {0}; released
+ * by the caller, also on failure. */
+enum assay_status training_join(const struct rows *rows,
                                 const struct training *training,
-                                const struct view_options *options,
-                                size_t max_rows, struct sink *sink,
-                                struct error *err);
+                                struct rows *joined, struct error *err);
+
+/* rows_build(), and for a training the modules joined. */
+enum assay_status training_rows_build(const struct run *run, struct rows *rows,
+                                      struct error *err);
 
 #endif

@@ -16,6 +16,7 @@ enum {
     CALLS_COLUMNS = 8,
     GMAC_COLUMNS = 8,
     GFLOPS_COLUMNS = 9,
+    KEPT_COLUMNS = 10,
     BOUND_COLUMNS = 9
 };
 
@@ -30,6 +31,7 @@ struct layout {
     size_t name, class_name, bar; /* columns; 0: not there */
     bool has_work;                /* columns for MACs and their rate */
     bool has_bounds;              /* a column for what bounds it */
+    bool has_kept;                /* a column for what a backward pass needs */
 };
 
 static struct layout layout_of(const struct run *run, const struct rows *rows,
@@ -45,6 +47,11 @@ static struct layout layout_of(const struct run *run, const struct rows *rows,
                             .unit = rows_unit(rows)};
     size_t taken = 2 * TIME_COLUMNS + SHARE_COLUMNS + CALLS_COLUMNS;
 
+    if (rows->has_passes)
+        taken = (1 + N_PASSES) * TIME_COLUMNS + SHARE_COLUMNS;
+    layout.has_kept = rows->has_passes && width >= 72;
+    if (layout.has_kept)
+        taken += KEPT_COLUMNS;
     /* The rest shares what the columns for work leave. */
     layout.has_work = rows->has_macs && width >= 72;
     if (layout.has_work)
@@ -104,6 +111,17 @@ static size_t put_branches(const struct layout *layout, size_t at,
                       layout->choice->has_next[at]);
 }
 
+static void put_pass_titles(const struct layout *layout)
+{
+    static const char *const titles[N_PASSES] = {[PASS_FORWARD] = "forward",
+                                                 [PASS_BACKWARD] = "backward",
+                                                 [PASS_OPTIMIZER] =
+                                                     "optimizer"};
+
+    for (enum pass i = 0; i < N_PASSES; i++)
+        put_right(layout, titles[i], TIME_COLUMNS);
+}
+
 static void put_head(const struct layout *layout)
 {
     char title[32];
@@ -115,11 +133,17 @@ static void put_head(const struct layout *layout)
                  ALIGN_LEFT);
     snprintf(title, sizeof title, "total %s", layout->unit.name);
     put_right(layout, title, TIME_COLUMNS);
-    put_right(layout, "self", TIME_COLUMNS);
+    if (layout->rows->has_passes)
+        put_pass_titles(layout);
+    else
+        put_right(layout, "self", TIME_COLUMNS);
     put_right(layout, "share", SHARE_COLUMNS);
     if (layout->bar)
         sink_repeat(layout->sink, " ", layout->bar + 1);
-    put_right(layout, "calls", CALLS_COLUMNS);
+    if (layout->has_kept)
+        put_right(layout, "kept MiB", KEPT_COLUMNS);
+    if (!layout->rows->has_passes)
+        put_right(layout, "calls", CALLS_COLUMNS);
     if (layout->has_work) {
         put_right(layout, "GMAC", GMAC_COLUMNS);
         put_right(layout, "GFLOP/s", GFLOPS_COLUMNS);
@@ -149,6 +173,21 @@ static void put_work(const struct layout *layout, const struct row *row)
 
     put_right(layout, column_gmac(text, row), GMAC_COLUMNS);
     put_right(layout, column_gflops(text, layout->rows, row), GFLOPS_COLUMNS);
+}
+
+/* Of a training: what each pass takes, and the bytes that the forward pass
+ * keeps for the backward pass. */
+static void put_passes(const struct layout *layout, const struct row *row)
+{
+    char text[UNITS_MAX] = "-";
+
+    for (enum pass i = 0; i < N_PASSES; i++)
+        put_time(layout, rows_each(layout->rows, row, row->pass_ns[i]));
+    put_share(layout, row);
+    if (row->work.kept_bytes > 0)
+        snprintf(text, sizeof text, "%.1f", row->work.kept_bytes / 1048576);
+    if (layout->has_kept)
+        put_right(layout, text, KEPT_COLUMNS);
 }
 
 /* "conv1", "bn1   in conv1" where it was fused. */
@@ -184,10 +223,14 @@ static void put_row(const struct layout *layout, size_t at, uint32_t first,
         put_style(layout, STYLE_NONE);
     }
     put_time(layout, rows_each(layout->rows, row, row->total_ns));
-    put_time(layout, rows_each(layout->rows, row, row->self_ns));
-    put_share(layout, row);
-    units_count(text, rows_each(layout->rows, row, row->calls));
-    put_right(layout, text, CALLS_COLUMNS);
+    if (layout->rows->has_passes) {
+        put_passes(layout, row);
+    } else {
+        put_time(layout, rows_each(layout->rows, row, row->self_ns));
+        put_share(layout, row);
+        units_count(text, rows_each(layout->rows, row, row->calls));
+        put_right(layout, text, CALLS_COLUMNS);
+    }
     if (layout->has_work)
         put_work(layout, row);
     if (layout->has_bounds)

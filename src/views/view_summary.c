@@ -47,20 +47,19 @@ static enum assay_status write_head(const struct summary *summary,
 }
 
 static enum assay_status write_tree(const struct summary *summary,
-                                    const struct rows *rows, struct error *err)
+                                    struct error *err)
 {
     struct tree_choice choice = {0};
-    struct training training;
-    enum assay_status st;
+    struct rows rows = {0};
+    enum assay_status st = training_rows_build(summary->run, &rows, err);
 
-    if (training_find(rows, &training))
-        return training_tree(summary->run, rows, &training, summary->options,
-                             TREE_ROWS, summary->sink, err);
-    st = tree_choose(rows, summary->options, TREE_ROWS, &choice, err);
     if (!st)
-        st = tree_write(summary->run, rows, &choice, summary->options,
+        st = tree_choose(&rows, summary->options, TREE_ROWS, &choice, err);
+    if (!st)
+        st = tree_write(summary->run, &rows, &choice, summary->options,
                         summary->sink, err);
     tree_release(&choice);
+    rows_release(&rows);
     return st;
 }
 
@@ -77,7 +76,7 @@ enum assay_status view_summary(const struct run *run,
     if (st)
         goto done;
     sink_puts(sink, "\n");
-    st = write_tree(&summary, &rows, err);
+    st = write_tree(&summary, err);
     if (st)
         goto done;
     sink_puts(sink, "\n");

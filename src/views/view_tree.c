@@ -1,4 +1,5 @@
 /* views/view_tree.c - the modules of a run as a tree. */
+#include "views/training.h"
 #include "views/tree.h"
 
 struct view_options view_defaults(struct term term)
@@ -13,7 +14,7 @@ enum assay_status view_tree(const struct run *run,
 {
     struct rows rows = {0};
     struct tree_choice choice = {0};
-    enum assay_status st = rows_build(run, &rows, err);
+    enum assay_status st = training_rows_build(run, &rows, err);
 
     if (!st)
         st = tree_choose(&rows, options, 0, &choice, err);

@@ -5,6 +5,7 @@
 #include "made_runs.h"
 #include "test.h"
 
+#include <math.h>
 #include <string.h>
 
 static struct error err;
@@ -26,12 +27,10 @@ static void observe(struct run *run, const char *name, double first,
 
 static void hold(struct run *run, uint32_t scope, int64_t mib)
 {
-    struct ledger_row row = {.kind = LEDGER_ACTIVATIONS,
-                             .scope = scope,
-                             .bytes = mib << 20,
-                             .what = ""};
+    struct scope_work work = scope_work_unknown();
 
-    CHECK_STATUS(run_ledger_add(run, &row, &err), ASSAY_OK, &err);
+    work.kept_bytes = (double)(mib << 20);
+    CHECK_STATUS(run_work_set(run, scope, &work, &err), ASSAY_OK, &err);
 }
 
 /* Twelve equal steps, in ms:
@@ -42,7 +41,7 @@ static void hold(struct run *run, uint32_t scope, int64_t mib)
  *       backward 101    head 11, backbone 90 (conv2 60, conv1 30)
  *       optimizer 18    backbone 15 (conv1 5, conv2 10), head 3
  *
- * conv1 holds 20 MiB at the peak, conv2 10, head 1. */
+ * conv1 keeps 20 MiB for its backward pass, conv2 10, head 1. */
 static struct run *empty_run(void)
 {
     struct run *run;
@@ -188,17 +187,39 @@ TEST(modules_have_their_times_of_all_parts_beside_each_other)
 {
     struct str text = summary_of(made_training(), 100);
 
-    CHECK_HAS(text.text, "    forward   backward  optimizer     sum ms  share");
+    CHECK_HAS(text.text, "  total ms   forward  backward optimizer  share");
     CHECK_HAS(text.text, "kept MiB\n");
-    CHECK_HAS(text.text, "       58.0      101.0       18.0      177.0   83 %");
-    CHECK_HAS(text.text, "       50.0       90.0       15.0      155.0   73 %");
-    CHECK_HAS(text.text, "       20.0       30.0        5.0       55.0   26 %");
-    CHECK_HAS(text.text, "        8.0       11.0        3.0       22.0   10 %");
+    CHECK_HAS(text.text, "     177.0      58.0     101.0      18.0   83 %");
+    CHECK_HAS(text.text, "     155.0      50.0      90.0      15.0   73 %");
+    CHECK_HAS(text.text, "      55.0      20.0      30.0       5.0   26 %");
+    CHECK_HAS(text.text, "      22.0       8.0      11.0       3.0   10 %");
     CHECK_HAS(text.text, "      31.0\n");
     CHECK_HAS(text.text, "      30.0\n");
     CHECK_HAS(text.text, "      20.0\n");
     CHECK(widest_line(text.text) <= 100);
     str_release(&text);
+}
+
+TEST(a_module_without_a_backward_pass_has_its_forward_pass_alone)
+{
+    struct run *run = empty_run();
+    struct rows rows = {0};
+    const struct row *last;
+
+    train_step(run, 0);
+    made_call(
+        run,
+        made_scope(run, made_scope(run, RUN_ROOT, "forward", ""), "nms", ""), 0,
+        0, 1, 1);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    CHECK_STATUS(training_rows_build(run, &rows, &err), ASSAY_OK, &err);
+    last = &rows.items[rows.n - 1];
+    CHECK_STR(last->name, "nms");
+    CHECK_NEAR(last->total_ns, 1e6, 1);
+    CHECK(isnan(last->pass_ns[PASS_BACKWARD]));
+    CHECK_STR(rows.items[last->parent].name, "model");
+    rows_release(&rows);
+    run_free(run);
 }
 
 TEST(the_tree_fits_a_narrow_screen)
