@@ -15,7 +15,7 @@
 
 enum {
     points = 5,            /* -2h, -h, 0, h, 2h */
-    small_work = 200000,   /* MACs, or elements: checked element by element */
+    small_work = 20000,    /* MACs, or elements: checked element by element */
     large_work = 20000000, /* left out: nothing new comes with the size */
     single_elements = 24   /* of each input, of small cases */
 };
