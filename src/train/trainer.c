@@ -1,12 +1,10 @@
 /* train/trainer.c - see trainer.h. */
 #include "train/trainer_internal.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "formats/load_weights.h"
 
 #include <string.h>
-#include <unistd.h>
 
 /* ---- weights ------------------------------------------------------------ */
 
@@ -107,44 +105,6 @@ static enum assay_status resume_weights(struct trainer *trainer,
     return ASSAY_OK;
 }
 
-/* ---- kernel choices ----------------------------------------------------- */
-
-static enum assay_status write_choices(const char *path, const struct str *text,
-                                       struct error *err)
-{
-    struct output *output = NULL;
-    enum assay_status st = output_open(path, &output, err);
-
-    if (st)
-        return st;
-    sink_puts(output_sink(output), str_text(text));
-    return output_commit(output, err);
-}
-
-/* The user's file; or one of the training's own, beside its checkpoint, where
- * the choices of the past are to be used again. */
-static enum assay_status place_choices(struct trainer *trainer,
-                                       struct error *err)
-{
-    const struct trainer_options *options = &trainer->options;
-    struct str *path = &trainer->choices_path;
-    const char *beside =
-        options->checkpoint_path ? options->checkpoint_path : options->resume;
-    enum assay_status st = ASSAY_OK;
-
-    trainer->owns_choices =
-        beside && (options->resume || !options->choices_path);
-    if (trainer->owns_choices)
-        st = str_printf(path, "%s.kernels-%ld", beside, (long)getpid());
-    else if (options->choices_path)
-        st = str_append(path, options->choices_path);
-    if (st)
-        return error_nomem(err, path->n, "a file name");
-    if (options->resume && trainer->position.choices.n)
-        return write_choices(str_text(path), &trainer->position.choices, err);
-    return ASSAY_OK;
-}
-
 /* ---- making ------------------------------------------------------------- */
 
 static enum assay_status plan_outputs(struct trainer *trainer,
@@ -187,7 +147,8 @@ static enum assay_status make_engine(struct trainer *trainer, struct error *err)
         .backend_options = {.n_threads = options->n_threads,
                             .is_training = true,
                             .tuning_seconds = options->tuning_seconds,
-                            .choices_path = trainer->choices_path.text},
+                            .choices_path = options->choices_path,
+                            .choices_text = trainer->position.choices.text},
         .detail = ENGINE_MODULES,
         .recompute = options->recompute,
     };
@@ -231,8 +192,6 @@ static enum assay_status make_trainer(struct trainer *trainer,
     if (!st)
         st = plan_outputs(trainer, err);
     if (!st)
-        st = place_choices(trainer, err);
-    if (!st)
         st = make_engine(trainer, err);
     if (!st)
         st = run_new(&trainer->series, err);
@@ -269,10 +228,7 @@ void trainer_free(struct trainer *trainer)
     optimizer_free(trainer->optimizer);
     steady_close(&trainer->steady);
     run_free(trainer->series);
-    if (trainer->owns_choices && trainer->choices_path.n)
-        unlink(str_text(&trainer->choices_path));
     train_position_release(&trainer->position);
-    str_release(&trainer->choices_path);
     str_release(&trainer->recording);
     mem_free(trainer->inputs);
     mem_free(trainer->outputs);

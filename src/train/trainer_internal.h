@@ -53,8 +53,6 @@ struct trainer {
     double loss, gradient_norm;
 
     struct train_position position;
-    struct str choices_path; /* the file of kernel choices */
-    bool owns_choices;       /* it is removed in the end */
     bool is_whole;           /* the weights are those of a finished step */
     uint64_t n_run;          /* steps of this process */
     uint64_t small_in_a_row; /* batches that were passed over */

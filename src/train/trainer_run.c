@@ -2,7 +2,6 @@
  * around them. */
 #include "train/trainer_internal.h"
 
-#include "base/file.h"
 #include "record/record.h"
 
 #include <string.h>
@@ -13,19 +12,22 @@
  * the training was resumed before it or not. */
 static void settle_choices(struct trainer *trainer)
 {
-    enum { most_bytes = 4 << 20 };
     struct backend *backend = engine_backend(trainer->engine);
-    struct error ignored = {0};
-    struct str text = {0};
 
     if (backend->class->settle)
         backend->class->settle(backend);
-    if (trainer->options.resume || !trainer->choices_path.n ||
-        file_read(str_text(&trainer->choices_path), most_bytes, &text,
-                  &ignored))
-        return;
-    str_release(&trainer->position.choices);
-    trainer->position.choices = text;
+}
+
+static enum assay_status note_choices(struct trainer *trainer,
+                                      struct error *err)
+{
+    const struct backend *backend = engine_backend(trainer->engine);
+    struct sink sink = sink_to_str(&trainer->position.choices);
+
+    str_clear(&trainer->position.choices);
+    if (backend->class->choices)
+        backend->class->choices(backend, &sink);
+    return sink_status(&sink, err);
 }
 
 static enum assay_status save(struct trainer *trainer,
@@ -37,8 +39,10 @@ static enum assay_status save(struct trainer *trainer,
     if (!options->checkpoint_path)
         return ASSAY_OK;
     assay_begin("checkpoint");
-    st = train_checkpoint_save(options->checkpoint_path, options->graph,
-                               trainer->optimizer, &trainer->position, err);
+    st = note_choices(trainer, err);
+    if (!st)
+        st = train_checkpoint_save(options->checkpoint_path, options->graph,
+                                   trainer->optimizer, &trainer->position, err);
     assay_end();
     report->has_checkpoint = report->has_checkpoint || !st;
     return st;
