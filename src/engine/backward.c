@@ -342,6 +342,8 @@ static void pass_by(struct engine *engine, size_t at)
     struct tape_node *entry = &engine->tape->nodes[at];
 
     for (size_t i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] == GRAPH_NONE)
+            continue;
         if (entry->reads.inputs >> i & 1)
             let_go(engine, node->inputs[i]);
         if (entry->holds >> i & 1)

@@ -256,6 +256,31 @@ TEST(a_gradient_reaches_the_parameter_through_every_node)
     small_free(&small);
 }
 
+static struct op_reads read_both(const struct node *node, uint64_t wanted)
+{
+    (void)node, (void)wanted;
+    return (struct op_reads){.inputs = 3};
+}
+
+TEST(an_input_that_is_left_out_is_not_kept)
+{
+    struct op_class op = square_op;
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t inputs[] = {w, GRAPH_NONE}, y;
+    struct engine *engine;
+
+    op.max_inputs = 2;
+    op.backward_reads = read_both;
+    y = small_node(&small, &op, GRAPH_NONE, "a", inputs, 2);
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "b", y));
+    engine = training_engine(&small, NULL);
+    step(engine, NULL);
+    check_gradient(engine, w, 2, 4, 6);
+    engine_free(engine);
+    small_free(&small);
+}
+
 TEST(gradients_of_all_readers_and_of_all_losses_add_up)
 {
     struct small small = small_new();
