@@ -75,6 +75,7 @@ extern const struct command cmd_import;
 extern const struct command cmd_fingerprint;
 extern const struct command cmd_predict;
 extern const struct command cmd_weights;
+extern const struct command cmd_data;
 extern const struct command cmd_machine;
 extern const struct command cmd_verify;
 extern const struct command cmd_ops;

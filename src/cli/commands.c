@@ -15,6 +15,7 @@ const struct command *const commands[] = {
     &cmd_fingerprint,
     &cmd_predict,
     &cmd_weights,
+    &cmd_data,
     &cmd_machine,
     &cmd_verify,
     &cmd_ops,

@@ -1,0 +1,224 @@
+/* cli/data_fetch.c - see data_fetch.h.
+ *
+ * An archive is unpacked beside the place of its folder, which then appears as
+ * a whole: what is there was unpacked to its end. */
+#include "cli/data_fetch.h"
+
+#include "base/file.h"
+#include "base/md5.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "data/unpack.h"
+#include "formats/download.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* As torchvision has them. */
+static const struct data_archive pets_archives[] = {
+    {"images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c", "images", 792},
+    {"annotations.tar.gz", "95a8c909bbe2e81eed6a22bccdf3f68f", "annotations",
+     19},
+    {0},
+};
+
+const struct data_published data_published[] = {
+    {DATASET_PETS, "https://www.robots.ox.ac.uk/~vgg/data/pets/data",
+     pets_archives},
+    {.url = NULL},
+};
+
+const struct data_published *data_find_published(const char *name)
+{
+    for (const struct data_published *p = data_published; p->url; p++) {
+        if (strcmp(dataset_kind_name(p->kind), name) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+/* ---- one archive ------------------------------------------------------- */
+
+/* The paths of it. Start from {0}. */
+struct places {
+    struct str archive; /* DIR/oxford-iiit-pet/images.tar.gz */
+    struct str folder;  /* DIR/oxford-iiit-pet/images */
+    struct str begun;   /* where that is unpacked until it is whole */
+    struct str inside;  /* the folder in there */
+    struct str url;
+};
+
+static void places_release(struct places *places)
+{
+    str_release(&places->archive);
+    str_release(&places->folder);
+    str_release(&places->begun);
+    str_release(&places->inside);
+    str_release(&places->url);
+}
+
+static enum assay_status places_set(struct places *places,
+                                    const struct data_fetch *fetch,
+                                    const struct data_archive *archive,
+                                    struct error *err)
+{
+    const char *name = dataset_kind_name(fetch->published->kind);
+    const char *url = fetch->url ? fetch->url : fetch->published->url;
+
+    if (str_printf(&places->archive, "%s/%s/%s", fetch->to, name,
+                   archive->file) ||
+        str_printf(&places->folder, "%s/%s/%s", fetch->to, name,
+                   archive->folder) ||
+        str_printf(&places->begun, "%s/%s/.%s.unpacking", fetch->to, name,
+                   archive->folder) ||
+        str_printf(&places->inside, "%s/%s", places->begun.text,
+                   archive->folder) ||
+        str_printf(&places->url, "%s/%s", url, archive->file))
+        return error_nomem(err, strlen(fetch->to), "a file name");
+    return ASSAY_OK;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static struct progress start_progress(struct sink *screen, struct term *term,
+                                      const char *what)
+{
+    *screen = sink_to_file(stderr, "standard error");
+    *term = term_of(stderr);
+    return progress_start(screen, term, clock_real(), what, "bytes", 0);
+}
+
+static enum assay_status get_archive(const struct places *places,
+                                     const char *md5, struct error *err)
+{
+    struct sink screen;
+    struct term term;
+    struct progress progress = start_progress(&screen, &term, "fetching");
+    struct str advice = {0};
+    struct download download = {.url = places->url.text,
+                                .path = places->archive.text,
+                                .md5_digits = md5,
+                                .progress = &progress};
+    enum assay_status st = ASSAY_OK;
+
+    if (str_printf(&advice, "put it there as %s", places->archive.text))
+        st = error_nomem(err, places->archive.n, "a message");
+    download.otherwise = str_text(&advice);
+    if (!st && !download_is_whole(&download))
+        st = download_file(&download, err);
+    progress_finish(&progress);
+    str_release(&advice);
+    return st;
+}
+
+static enum assay_status unpack(const struct places *places,
+                                struct unpacked *done, struct error *err)
+{
+    static const uint64_t most_bytes = (uint64_t)16 << 30;
+    struct sink screen;
+    struct term term;
+    struct progress progress = start_progress(&screen, &term, "unpacking");
+    enum assay_status st =
+        unpack_archive(&(struct unpack){.archive = places->archive.text,
+                                        .folder = places->begun.text,
+                                        .most_bytes = most_bytes,
+                                        .progress = &progress},
+                       done, err);
+
+    progress_finish(&progress);
+    if (!st && !is_folder(places->inside.text))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s has no folder %s in it; is it another archive?",
+                         places->archive.text,
+                         strrchr(places->inside.text, '/') + 1);
+    if (!st && rename(places->inside.text, places->folder.text))
+        st = error_errno(err, errno, "writing %s", places->folder.text);
+    if (!st)
+        rmdir(places->begun.text); /* what else is in it stays beside */
+    return st;
+}
+
+static enum assay_status fetch_archive(const struct data_fetch *fetch,
+                                       const struct data_archive *archive,
+                                       const char *md5, struct sink *sink,
+                                       struct error *err)
+{
+    struct places places = {0};
+    struct unpacked done = {0};
+    char size[UNITS_MAX];
+    enum assay_status st = places_set(&places, fetch, archive, err);
+
+    if (!st && is_folder(places.folder.text)) {
+        sink_printf(sink, "found    %s\n", places.folder.text);
+        goto done;
+    }
+    if (!st)
+        st = get_archive(&places, md5, err);
+    if (!st)
+        st = unpack(&places, &done, err);
+    if (!st && !fetch->keeps_archives)
+        unlink(places.archive.text);
+    if (!st)
+        sink_printf(sink, "wrote    %s  %llu files  %s\n", places.folder.text,
+                    (unsigned long long)done.n_files,
+                    units_file_size(size, (double)done.n_bytes));
+done:
+    places_release(&places);
+    return st;
+}
+
+/* ---- sums -------------------------------------------------------------- */
+
+/* "0cc175b9c0f1b6a831c399e269772661  images.tar.gz": the digits into *md5. */
+static bool find_sum(const char *text, const char *file, char md5[MD5_HEX])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    while (*text) {
+        size_t n = strcspn(text, "\n"), n_digits = strspn(text, digits);
+        const char *name = text + n_digits + strspn(text + n_digits, " *");
+
+        if (n_digits == MD5_HEX - 1 && name > text + n_digits &&
+            (size_t)(text + n - name) == strlen(file) &&
+            memcmp(name, file, strlen(file)) == 0) {
+            memcpy(md5, text, n_digits);
+            md5[n_digits] = '\0';
+            return true;
+        }
+        text += n + (text[n] == '\n');
+    }
+    return false;
+}
+
+enum assay_status data_fetch(const struct data_fetch *fetch, struct sink *sink,
+                             struct error *err)
+{
+    enum { most_bytes = 1 << 20 };
+    struct str sums = {0};
+    enum assay_status st =
+        fetch->sums ? file_read(fetch->sums, most_bytes, &sums, err) : ASSAY_OK;
+
+    for (const struct data_archive *archive = fetch->published->archives;
+         !st && archive->file; archive++) {
+        char md5[MD5_HEX];
+
+        snprintf(md5, sizeof md5, "%s", archive->md5);
+        if (fetch->sums && !find_sum(str_text(&sums), archive->file, md5))
+            st = error_set(err, ASSAY_BAD_INPUT, "%s has no MD5 sum of %s",
+                           fetch->sums, archive->file);
+        else
+            st = fetch_archive(fetch, archive, md5, sink, err);
+    }
+    if (!st)
+        sink_printf(sink, "next     assay data show %s/%s\n", fetch->to,
+                    dataset_kind_name(fetch->published->kind));
+    str_release(&sums);
+    return st;
+}
