@@ -22,7 +22,7 @@ static void show_networks(const struct data_set *data, struct sink *sink,
         bool is_new = i == 0 || strcmp(own->network, own[-1].network) != 0;
 
         if (is_new) {
-            sink_puts(sink, i ? "\n         " : "made of  ");
+            sink_puts(sink, i ? " %\n         " : "made of  ");
             text_put(sink, term, own->network);
             sink_puts(sink, "  pruned by");
         }

@@ -22,7 +22,9 @@ void data_set_release(struct data_set *set)
     mem_free(set->descriptions);
     mem_free(set->rows);
     map_release(&set->index);
+    map_release(&set->noted);
     str_release(&set->undescribed);
+    str_release(&set->last_undescribed);
     *set = (struct data_set){0};
 }
 
@@ -452,19 +454,26 @@ static enum assay_status read_device(const struct reading *reading,
     return ASSAY_OK;
 }
 
+/* "mnasnet 5 15, resnet18 40": each network and level once. */
 static enum assay_status note_undescribed(struct data_set *set,
                                           const char *network, int64_t level,
                                           struct error *err)
 {
-    struct str name = {0};
-    enum assay_status st = make_key(&name, network, level, err);
+    struct str key = {0};
+    bool is_last = strcmp(str_text(&set->last_undescribed), network) == 0;
+    enum assay_status st = make_key(&key, network, level, err);
 
     set->n_undescribed++;
-    if (!st && !strstr(str_text(&set->undescribed), str_text(&name)) &&
-        str_printf(&set->undescribed, "%s%s", set->undescribed.n ? ", " : "",
-                   str_text(&name)))
-        st = error_nomem(err, 32, "a note");
-    str_release(&name);
+    if (!st && !map_find_text(&set->noted, str_text(&key), NULL)) {
+        str_clear(&set->last_undescribed);
+        if (map_put_text(&set->noted, str_text(&key), 1) ||
+            str_append(&set->last_undescribed, network) ||
+            str_printf(&set->undescribed, "%s%s %lld",
+                       is_last || !set->undescribed.n ? "" : ", ",
+                       is_last ? "" : network, (long long)level))
+            st = error_nomem(err, 32, "a note");
+    }
+    str_release(&key);
     return st;
 }
 

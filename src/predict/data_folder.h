@@ -41,7 +41,9 @@ struct data_set {
     double capacity_mb;     /* of the device; NAN: not told */
     double available_mb;    /* of it, before anything runs; NAN */
     size_t n_undescribed;   /* rows of networks without layers: left out */
-    struct str undescribed; /* "mnasnet 5, mnasnet 15" */
+    struct str undescribed; /* "mnasnet 5 15, resnet18 40" */
+    struct str last_undescribed;
+    struct map noted; /* those that are among them */
 };
 
 void data_set_release(struct data_set *set);

@@ -98,6 +98,8 @@ enum assay_status predictor_grow(struct predictor *predictor,
     enum assay_status st = table_make(&table, points, err);
     struct forest_rows rows = {table.x, table.y, table.n, N_FEATURES};
 
+    predictor->least = points_least(points);
+    predictor->most = points_most(points);
     if (!st)
         st = forest_fit(&rows, &growth, &predictor->forest, err);
     if (!st && options->needs_correction) {
@@ -375,12 +377,26 @@ static double log_physical(const struct predictor *predictor,
                                          batch));
 }
 
+/* The mean of four, and of three where the forest cannot reach. */
+static double log_blend(const struct predictor *predictor,
+                        const struct family *family,
+                        const struct description *description, double batch)
+{
+    double physical = log_physical(predictor, family, description, batch);
+    double sum = 2 * log_curves(family, description, batch) + physical;
+
+    if (exp(physical) < predictor->least || exp(physical) > predictor->most)
+        return sum / 3;
+    return (sum + ask_forest(predictor->forest, predictor->stage, description,
+                             batch)) /
+           4;
+}
+
 double predictor_predict(const struct predictor *predictor, enum method method,
                          const struct family *family,
                          const struct description *description, double batch)
 {
     enum stage stage = predictor->stage;
-    double sum;
 
     switch (method) {
     case METHOD_FOREST:
@@ -392,10 +408,7 @@ double predictor_predict(const struct predictor *predictor, enum method method,
     case METHOD_CURVE:
         return exp(log_curves(family, description, batch));
     case METHOD_BLEND:
-        sum = 2 * log_curves(family, description, batch) +
-              log_physical(predictor, family, description, batch) +
-              ask_forest(predictor->forest, stage, description, batch);
-        return exp(sum / 4);
+        return exp(log_blend(predictor, family, description, batch));
     case METHOD_PHYSICAL:
     default:
         return exp(log_physical(predictor, family, description, batch));

@@ -39,6 +39,7 @@ struct predictor {
     enum stage stage;
     struct physical physical; /* of all networks */
     struct forest *forest, *correction;
+    double least, most; /* of the values: forests know nothing beyond */
     struct family *families;
     size_t n_families;
 };
