@@ -74,6 +74,8 @@ extern const struct command cmd_compare;
 extern const struct command cmd_import;
 extern const struct command cmd_fingerprint;
 extern const struct command cmd_predict;
+extern const struct command cmd_prune;
+extern const struct command cmd_export;
 extern const struct command cmd_weights;
 extern const struct command cmd_data;
 extern const struct command cmd_machine;

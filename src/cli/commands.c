@@ -14,6 +14,8 @@ const struct command *const commands[] = {
     &cmd_metrics,
     &cmd_fingerprint,
     &cmd_predict,
+    &cmd_prune,
+    &cmd_export,
     &cmd_weights,
     &cmd_data,
     &cmd_machine,

@@ -34,7 +34,7 @@ static void put_value(struct sink *sink, const struct attr_field *field,
         sink_puts(sink, *(const bool *)at ? "yes" : "no");
         break;
     case ATTR_FLOAT:
-        net_put_number(sink, (double)*(const float *)at);
+        net_put_float(sink, *(const float *)at);
         break;
     case ATTR_DOUBLE:
         net_put_number(sink, *(const double *)at);

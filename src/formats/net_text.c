@@ -67,6 +67,19 @@ void net_put_number(struct sink *sink, double value)
     }
 }
 
+void net_put_float(struct sink *sink, float value)
+{
+    double rounded = (double)value;
+
+    for (int digits = 1; isfinite(value) && digits < 9; digits++) {
+        rounded = decimal_round((double)value, digits);
+        if ((float)rounded == value)
+            break;
+        rounded = (double)value;
+    }
+    net_put_number(sink, rounded);
+}
+
 void net_put_shape(struct sink *sink, const struct shape *shape)
 {
     if (!shape->rank)

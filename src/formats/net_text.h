@@ -17,6 +17,8 @@ extern const char *const net_fills[];
 /* A name as one word: in quotation marks where it must be. */
 void net_put_name(struct sink *sink, const char *name);
 void net_put_number(struct sink *sink, double value);
+/* With no more digits than it takes to read the same float again. */
+void net_put_float(struct sink *sink, float value);
 /* "1x3x?x?", "scalar" */
 void net_put_shape(struct sink *sink, const struct shape *shape);
 

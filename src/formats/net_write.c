@@ -80,7 +80,7 @@ static void put_leaf(const struct writer *writer, uint32_t id)
         sink_printf(sink, " %s", net_fills[value->fill]);
         if (value->fill == FILL_NORMAL || value->fill == FILL_UNIFORM) {
             sink_puts(sink, " ");
-            net_put_number(sink, (double)value->fill_scale);
+            net_put_float(sink, value->fill_scale);
         }
         if (value->is_frozen)
             sink_puts(sink, " frozen");

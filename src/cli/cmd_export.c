@@ -1,0 +1,135 @@
+/* cli/cmd_export.c - assay export: a model as a file that others read. */
+#include "cli/command.h"
+
+#include "base/units.h"
+#include "cli/model_graph.h"
+#include "cli/result.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+struct settings {
+    struct run_settings run;
+    const char *output;
+};
+
+static const struct settings defaults = {.run = RUN_DEFAULTS};
+
+#define FIELD(field) OPTION_FIELD(struct settings, field)
+
+static const struct option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_FILE,
+     .value = "FILE",
+     .help = "where it goes: FILE.onnx or FILE.net",
+     FIELD(output)},
+    {.name = "weights",
+     .letter = 'w',
+     .kind = OPTION_FILE,
+     .value = "FILE",
+     .help = "weights of a built-in model",
+     .shown_default = "random ones",
+     FIELD(run.weights)},
+    {.name = "seed",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .max = 9007199254740992.0,
+     .help = "of random weights",
+     .shown_default = "0",
+     FIELD(run.seed)},
+    {.name = "variant",
+     .kind = OPTION_CHOICE,
+     .value = "DATA",
+     .choices = run_variants,
+     .help = "a classifier as it is built for these images",
+     .shown_default = "imagenet",
+     FIELD(run.variant)},
+    {.name = "classes",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 1,
+     .max = 100000,
+     .help = "classes; of a detector the background included",
+     .shown_default = "91 of a detector, 1000 of a classifier",
+     FIELD(run.classes)},
+    {.name = "input",
+     .kind = OPTION_TEXT,
+     .value = "size=WxH",
+     .help = "the size of images, where it is free",
+     .shown_default = "what the model is built for",
+     FIELD(run.input)},
+    {.name = "shape",
+     .kind = OPTION_LIST,
+     .value = "[INPUT=]SHAPE",
+     .help = "a shape for an input of a file that leaves sizes free",
+     FIELD(run.shapes)},
+    {.kind = OPTION_END},
+};
+
+static enum assay_status show(const char *path, struct error *err)
+{
+    char size[UNITS_MAX] = "", text[512];
+    struct stat info;
+
+    if (stat(path, &info) == 0)
+        units_file_size(size, (double)info.st_size);
+    snprintf(text, sizeof text, "wrote    %s %s\n", path, size);
+    return result_print(text, err);
+}
+
+static enum assay_status run_export(const struct arguments *arguments,
+                                    struct error *err)
+{
+    struct settings settings = *(const struct settings *)arguments->settings;
+    struct model_graph model = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (!settings.output)
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "where to? -o FILE.onnx or -o FILE.net says");
+    if (!st)
+        st = model_graph_check_path(settings.output, err);
+    if (!st)
+        st = model_graph_open(&model, &settings.run, &arguments->operands, err);
+    if (!st)
+        st = model_graph_save(&model, model.graph, settings.output, NULL, err);
+    if (!st)
+        st = show(settings.output, err);
+    model_graph_release(&model);
+    return st;
+}
+
+const struct command cmd_export = {
+    .name = "export",
+    .section = "Models",
+    .purpose = "write a model as ONNX or as a network description",
+    .usage =
+        (const char *const[]){"export [options] MODEL -o FILE.onnx",
+                              "export [options] FILE.net -o FILE.onnx", NULL},
+    .operands = {.min = 1,
+                 .max = 1,
+                 .missing = "a model",
+                 .endings = (const char *const[]){".onnx", ".net", ".keras",
+                                                  ".h5", ".hdf5", NULL}},
+    .description =
+        (const char *const[]){
+            "ONNX files are of opset 13, or of the first later one that has "
+            "all ops. The number of images stays free, their size is fixed. "
+            "Detectors of the zoo have ops that ONNX does not know; as "
+            "FILE.net "
+            "they can be written.",
+            NULL,
+        },
+    .options = options,
+    .examples =
+        (const struct example[]){
+            {"export resnet18 -w resnet18.pth -o resnet18.onnx",
+             "for other runtimes"},
+            {"export yolo.onnx -o yolo.net", "to read what it is made of"},
+            {NULL, NULL},
+        },
+    .settings_bytes = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run_export,
+};

@@ -1,0 +1,188 @@
+/* cli/model_graph.c - see model_graph.h. */
+#include "cli/model_graph.h"
+
+#include "formats/load_weights.h"
+#include "formats/model_file.h"
+#include "formats/net.h"
+#include "formats/onnx_write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum assay_status load_weights(struct model_graph *model,
+                                      struct error *err)
+{
+    struct sink sink = sink_to_file(stderr, "standard error");
+    const struct weights_problems problems = {.sink = &sink, .most = 10};
+
+    return weights_load_file(model->graph, model->job.options.weights,
+                             model->pool, &problems, NULL, err);
+}
+
+static enum assay_status load_graph(struct model_graph *model,
+                                    struct error *err)
+{
+    const struct detect_options *job = &model->job.options;
+    enum assay_status st = pool_new(&model->pool, err);
+
+    if (st)
+        return st;
+    if (job->is_onnx)
+        return model_file_load(job->model, &job->onnx, model->pool,
+                               &model->graph, err);
+    st = model_build(job->model, &job->build, &model->graph, err);
+    return !st && job->weights ? load_weights(model, err) : st;
+}
+
+enum assay_status model_graph_open(struct model_graph *model,
+                                   struct run_settings *settings,
+                                   const struct words *operands,
+                                   struct error *err)
+{
+    enum assay_status st;
+
+    settings->is_random = true; /* no photographs */
+    st = run_job_make(&model->job, settings, operands, err);
+    if (!st && model->job.options.is_onnx && model->job.options.weights)
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "%s has its own weights; --weights is for built-in "
+                       "models",
+                       model->job.options.model);
+    if (!st)
+        st = load_graph(model, err);
+    if (!st)
+        st = model_inputs_shapes(&model->inputs, &model->job.options,
+                                 model->graph, err);
+    if (!st)
+        st = model_inputs_text(&model->inputs, model->graph, &model->input_text,
+                               err);
+    return st;
+}
+
+enum assay_status model_graph_fill(struct model_graph *model,
+                                   struct graph *graph, struct error *err)
+{
+    return model_fill(graph, model->pool, model->job.options.seed, err);
+}
+
+void model_graph_release(struct model_graph *model)
+{
+    str_release(&model->input_text);
+    model_inputs_release(&model->inputs);
+    graph_free(model->graph);
+    pool_free(model->pool);
+    run_job_release(&model->job);
+}
+
+enum assay_status model_graph_macs(const struct model_graph *model,
+                                   const struct graph *graph, uint64_t *macs,
+                                   struct error *err)
+{
+    struct survey survey = {0};
+    enum assay_status st =
+        survey_graph(&survey, graph, model->inputs.shapes, err);
+
+    *macs = 0;
+    for (size_t i = 0; !st && i < graph_node_count(graph); i++)
+        *macs += survey.costs[i].macs;
+    survey_release(&survey);
+    return st;
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t n = strlen(path), n_ending = strlen(ending);
+
+    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
+}
+
+enum assay_status model_graph_check_path(const char *path, struct error *err)
+{
+    if (ends_with(path, ".net") || ends_with(path, ".onnx"))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "models are written as FILE.net or FILE.onnx, not as '%s'",
+                     path);
+}
+
+static enum assay_status name_after(struct graph *graph, const char *path,
+                                    struct error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct str text = {0};
+    enum assay_status st;
+
+    if (str_append_n(&text, name, (size_t)(strrchr(path, '.') - name)))
+        st = error_nomem(err, strlen(name), "the name of a model");
+    else
+        st = graph_set_name(graph, str_text(&text), graph_class(graph), err);
+    str_release(&text);
+    return st;
+}
+
+/* Inputs keep their sizes, but not how many there are at once. Photographs of
+ * detectors may have any size. */
+static struct shape open_shape(const struct shape *shape)
+{
+    struct shape open = *shape;
+
+    if (open.rank == 4)
+        open.dims[0] = -1;
+    else if (open.rank == 3)
+        open.dims[1] = open.dims[2] = -1;
+    return open;
+}
+
+static enum assay_status save_net(const struct graph *graph,
+                                  const struct survey *survey, const char *path,
+                                  const char *note, struct error *err)
+{
+    struct net_notes notes = {.text = note, .survey = survey};
+
+    return net_save(graph, path, &notes, err);
+}
+
+static enum assay_status save_onnx(struct model_graph *model,
+                                   struct graph *graph,
+                                   const struct survey *survey,
+                                   const char *path, struct error *err)
+{
+    struct shape shapes[16];
+    size_t n = graph_input_count(graph);
+    enum assay_status st = model_graph_fill(model, graph, err);
+
+    if (st)
+        return st;
+    if (n > sizeof shapes / sizeof *shapes)
+        return error_set(err, ASSAY_UNSUPPORTED, "%zu inputs are too many", n);
+    for (size_t i = 0; i < n; i++)
+        shapes[i] = *graph_input_shape(graph, i);
+    return onnx_save(graph, shapes, survey, path, err);
+}
+
+enum assay_status model_graph_save(struct model_graph *model,
+                                   struct graph *graph, const char *path,
+                                   const char *note, struct error *err)
+{
+    struct survey survey = {0};
+    enum assay_status st = model_graph_check_path(path, err);
+
+    if (!st)
+        st = name_after(graph, path, err);
+    if (!st)
+        st = survey_graph(&survey, graph, model->inputs.shapes, err);
+    for (size_t i = 0; !st && i < graph_input_count(graph); i++) {
+        struct shape shape = open_shape(&model->inputs.shapes[i]);
+
+        if (!graph_input_shape(graph, i))
+            graph_declare_input(graph, graph_input_at(graph, i), &shape);
+    }
+    if (!st && ends_with(path, ".net"))
+        st = save_net(graph, &survey, path, note, err);
+    else if (!st)
+        st = save_onnx(model, graph, &survey, path, err);
+    survey_release(&survey);
+    return st;
+}
