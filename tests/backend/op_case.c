@@ -155,8 +155,8 @@ static enum assay_status block(struct case_builder *b, const struct op_case *c,
 static enum assay_status add_op(struct case_builder *b, const struct op_case *c,
                                 uint32_t x, struct tensor *second, uint32_t *y)
 {
-    static const struct case_maker *const lists[] = {case_layers, case_math,
-                                                     case_moves};
+    static const struct case_maker *const lists[] = {case_layers, case_losses,
+                                                     case_math, case_moves};
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         for (const struct case_maker *maker = lists[i]; maker->name; maker++) {
@@ -174,7 +174,9 @@ enum assay_status op_case_build(const struct op_case *op_case,
                                 struct error *err)
 {
     const struct op_case *c = op_case;
-    bool is_matrix = strcmp(c->op, "linear") == 0 || strcmp(c->op, "gemm") == 0;
+    bool is_matrix = strcmp(c->op, "linear") == 0 ||
+                     strcmp(c->op, "gemm") == 0 ||
+                     strcmp(c->op, "box_loss") == 0;
     struct shape shape = is_matrix ? shape_of(2, c->n, c->c)
                                    : shape_of(4, c->n, c->c, c->h, c->w);
     struct case_builder b = {.pool = pool,

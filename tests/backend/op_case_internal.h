@@ -54,6 +54,7 @@ struct case_maker {
 };
 
 /* Lists, with a name of NULL at the end. */
-extern const struct case_maker case_layers[], case_math[], case_moves[];
+extern const struct case_maker case_layers[], case_losses[], case_math[],
+    case_moves[];
 
 #endif

@@ -1,10 +1,9 @@
 /* tests/backend/op_case_math.c - cases of arithmetic: element by element, sums,
- * products, norms, losses. */
+ * products, norms. */
 #include "op_case_internal.h"
 #include "ops/batch_norm.h"
 #include "ops/binary_math.h"
 #include "ops/dropout_training.h"
-#include "ops/loss.h"
 #include "ops/matmul.h"
 #include "ops/normalize.h"
 #include "ops/ops.h"
@@ -197,39 +196,6 @@ static enum assay_status add_softmax(struct case_builder *b,
                        y);
 }
 
-/* Labels [n,h,w] below c, a few of which are ignored; k: the reduction;
- * counted: classes weigh differently. */
-static enum assay_status add_loss(struct case_builder *b,
-                                  const struct op_case *c, uint32_t x,
-                                  struct tensor *second, uint32_t *y)
-{
-    bool is_softmax = strcmp(c->op, "softmax_cross_entropy") == 0;
-    struct loss_attrs attrs = {.reduction = (enum loss_reduction)(c->k - 1),
-                               .has_ignored = true,
-                               .ignored = -1};
-    struct shape places = shape_of(3, c->n, c->h, c->w);
-    struct shape classes = shape_of(1, c->c);
-    uint32_t inputs[] = {x, GRAPH_NONE, GRAPH_NONE};
-    struct tensor labels;
-    enum assay_status st =
-        tensor_new(b->pool, DTYPE_I64, &places, &labels, b->err);
-
-    (void)second;
-    for (size_t i = 0; !st && i < tensor_elements(&labels); i++)
-        tensor_i64(&labels)[i] =
-            i % 5 == 3 ? -1 : (int64_t)random_below(&b->random, (uint64_t)c->c);
-    if (!st)
-        st = graph_constant(b->graph, "labels", labels, &inputs[1], b->err);
-    if (!st && c->counted)
-        st = case_parameter(b, "weights", &classes, 0.5F, 1.5F, &inputs[2]);
-    if (st)
-        return st;
-    return case_append(b,
-                       is_softmax ? &op_softmax_cross_entropy_loss
-                                  : &op_negative_log_likelihood_loss,
-                       &attrs, inputs, c->counted ? 3 : 2, y);
-}
-
 /* k=1: with a seed among the inputs; k=2: as ONNX draws. */
 static enum assay_status add_dropout(struct case_builder *b,
                                      const struct op_case *c, uint32_t x,
@@ -271,8 +237,6 @@ const struct case_maker case_math[] = {
     {"gemm", add_gemm},
     {"softmax", add_softmax},
     {"log_softmax", add_softmax},
-    {"softmax_cross_entropy", add_loss},
-    {"negative_log_likelihood", add_loss},
     {"dropout_training", add_dropout},
     {NULL, NULL},
 };
