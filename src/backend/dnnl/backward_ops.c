@@ -105,7 +105,7 @@ enum assay_status onednn_run_backward(struct backend *backend,
         .node = node, .at = at, .context = context, .scale_value = GRAPH_NONE};
     enum assay_status st;
 
-    onednn_set_threads(dn);
+    onednn_enter(dn);
     if (!pass->dy[0] || tensor_elements(pass->dy[0]) == 0)
         st = make_zeros(context, node, pass, err);
     else

@@ -56,6 +56,7 @@ static void release(struct backend *backend)
 
     if (!dn)
         return;
+    denormals_restore(dn);
     choices_close(dn->choices);
     for (size_t i = 0;
          dn->kernels && i < N_DIRECTIONS * graph_node_count(dn->graph); i++) {
@@ -78,10 +79,18 @@ static void release(struct backend *backend)
     mem_free(dn);
 }
 
-void onednn_set_threads(const struct onednn *dn)
+/* The number of threads belongs to the calling thread and counts when a
+ * kernel is made too. */
+static void set_threads(const struct onednn *dn)
 {
     if (dn->options.n_threads > 0)
         omp_set_num_threads(dn->options.n_threads);
+}
+
+void onednn_enter(struct onednn *dn)
+{
+    set_threads(dn);
+    denormals_flush(dn);
 }
 
 static enum assay_status make(const struct graph *graph,
@@ -107,7 +116,7 @@ static enum assay_status make(const struct graph *graph,
     dn->kernels =
         mem_array(N_DIRECTIONS * graph_node_count(graph), sizeof *dn->kernels);
     dn->x_layouts = mem_array(graph_node_count(graph), sizeof *dn->x_layouts);
-    onednn_set_threads(dn);
+    set_threads(dn);
     if (!dn->kernels || !dn->x_layouts)
         st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
     else
@@ -186,7 +195,7 @@ static enum assay_status forward(struct backend *backend,
         return tensor_new(context->pool, outputs[0].dtype, &job.y, outputs,
                           err);
     dn->x_layouts[at] = inputs[0]->layout;
-    onednn_set_threads(dn);
+    onednn_enter(dn);
     return kernels[find_kernel(node)].forward(dn, &job, inputs, outputs, err);
 }
 
@@ -204,13 +213,14 @@ static enum assay_status to_dense(struct backend *backend,
 {
     dnnl_memory_desc_t dense = desc_dense(&tensor->shape);
 
-    onednn_set_threads(self(backend));
+    onednn_enter(self(backend));
     return layout_convert(self(backend), context->pool, tensor, &dense, out,
                           err);
 }
 
 static void pass_over(struct backend *backend)
 {
+    denormals_restore(self(backend));
     choices_save(self(backend)->choices);
 }
 

@@ -88,14 +88,22 @@ struct onednn {
     size_t scratch_bytes; /* what the greediest kernel asked for */
     struct choices *choices;
     int64_t tuning_left_ns;
+    unsigned float_settings; /* of the caller, while denormals are flushed */
+    bool flushes;
     bool may_unload; /* weights are as they were loaded: see tensor_unload() */
 };
 
 /* ---- dnnl_backend.c ------------------------------------------------------ */
 
-/* The number of threads belongs to the calling thread and counts when a
- * kernel is made too. */
-void onednn_set_threads(const struct onednn *dn);
+/* Whatever runs kernels begins with this: how many threads there are and how
+ * they take numbers next to 0 belongs to the calling thread. */
+void onednn_enter(struct onednn *dn);
+
+/* ---- denormals.c --------------------------------------------------------- */
+
+/* In training, from the first kernel of a pass to its end. */
+void denormals_flush(struct onednn *dn);
+void denormals_restore(struct onednn *dn);
 
 /* ---- library.c: oneDNN's failures, layouts, reorders -------------------- */
 

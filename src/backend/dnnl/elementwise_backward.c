@@ -171,7 +171,7 @@ enum assay_status onednn_accumulate(struct backend *backend,
     struct tensor a, b, out;
     enum assay_status st;
 
-    onednn_set_threads(dn);
+    onednn_enter(dn);
     st = layout_convert(dn, context->pool, dx, &desc, &b, err);
     if (st)
         return st;
