@@ -1,7 +1,6 @@
 /* train/train.c - see train.h. */
 #include "train/train.h"
 
-#include "train/config_internal.h"
 #include "train/train_checkpoint.h"
 #include "train/train_data.h"
 #include "train/train_facts.h"
@@ -60,21 +59,6 @@ static enum assay_status plan_start(struct training *training,
     return st;
 }
 
-/* A number of classes that the user gave is named where it does not fit. */
-static enum assay_status start_data(struct training *training,
-                                    struct error *err)
-{
-    const struct train_config *config = training->job->config;
-    struct error why = {0};
-    enum assay_status st = train_data_start(
-        &training->data, config, training->pool, &training->plan, &why);
-
-    if (st == ASSAY_BAD_USAGE && config->model.num_classes > 0)
-        return config_refuse(config, config_key_find("model.num_classes"), err,
-                             "does not fit: %s", why.text);
-    return st ? error_set(err, st, "%s", why.text) : ASSAY_OK;
-}
-
 static enum assay_status check_resumed(const struct train_plan *plan,
                                        const char *path, struct error *err)
 {
@@ -103,7 +87,8 @@ static enum assay_status prepare(struct training *training, struct error *err)
     if (!st)
         st = pool_new(&training->pool, err);
     if (!st)
-        st = start_data(training, err);
+        st = train_data_start(&training->data, config, training->pool, plan,
+                              err);
     if (!st && job->resume)
         st = check_resumed(plan, job->resume, err);
     if (!st)

@@ -1,7 +1,8 @@
 /* train/train_data.c - see train_data.h. */
 #include "train/train_data.h"
 
-#include <inttypes.h>
+#include "train/config_internal.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
@@ -120,17 +121,22 @@ void train_data_close(struct train_data *data)
     *data = (struct train_data){0};
 }
 
+/* Of the labels, the background among them where there is one. */
+static int64_t count_classes(const struct train_data *data,
+                             const struct train_plan *plan)
+{
+    return (int64_t)dataset_class_count(data->dataset) + is_detector(plan);
+}
+
 int64_t train_data_classes(const struct train_data *data,
                            const struct train_config *config,
                            const struct train_plan *plan)
 {
-    int64_t n = (int64_t)dataset_class_count(data->dataset);
-
     if (config->model.num_classes > 0)
         return config->model.num_classes;
     if (config->dataset.kind == TRAIN_COCO)
         return COCO_CLASSES;
-    return n + is_detector(plan);
+    return count_classes(data, plan);
 }
 
 /* ---- the loader -------------------------------------------------------- */
@@ -166,18 +172,6 @@ static void tell_skipped(void *context, const char *why)
         sink_printf(data->warnings, "skipped: %s\n", why);
 }
 
-static enum assay_status refuse_empty(const struct train_config *config,
-                                      const struct train_plan *plan,
-                                      struct error *err)
-{
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "%s has %" PRIu64 " %s to learn from, and a batch takes "
-                     "%" PRId64,
-                     str_text(&plan->dataset), plan->n_samples,
-                     plan->n_samples == 1 ? "image" : "images",
-                     config->training.batch_size);
-}
-
 /* Steps where they are asked for, else those of the epochs. */
 static void count_steps(const struct train_config *config,
                         struct train_plan *plan)
@@ -190,6 +184,22 @@ static void count_steps(const struct train_config *config,
         plan->n_epochs = (plan->n_steps + epoch - 1) / epoch;
     else
         plan->n_steps = plan->n_epochs * epoch;
+}
+
+/* A number of classes that the user gave is named where it does not fit. */
+static enum assay_status refuse(const struct train_data *data,
+                                const struct train_config *config,
+                                const struct train_plan *plan,
+                                enum assay_status st, const struct error *why,
+                                struct error *err)
+{
+    int64_t given = config->model.num_classes;
+
+    if (st == ASSAY_BAD_USAGE && given > 0 &&
+        given != count_classes(data, plan))
+        return config_refuse(config, config_key_find("model.num_classes"), err,
+                             "does not fit: %s", why->text);
+    return error_set(err, st, "%s", why->text);
 }
 
 enum assay_status train_data_start(struct train_data *data,
@@ -213,18 +223,17 @@ enum assay_status train_data_start(struct train_data *data,
         .drops_last = detects, /* a detector has an input an image */
         .listener = {tell_skipped, data},
     };
+    struct error why = {0};
     enum assay_status st;
 
     if (!detects)
         set_fit(data, &plan->build);
-    st = loader_new(&options, &data->loader, err);
+    st = loader_new(&options, &data->loader, &why);
     if (st)
-        return st;
+        return refuse(data, config, plan, st, &why, err);
     plan->n_samples = loader_samples(data->loader);
     plan->n_workers = (int)options.n_workers;
     plan->epoch_steps = loader_source(data->loader).epoch_batches;
-    if (!plan->epoch_steps)
-        return refuse_empty(config, plan, err);
     count_steps(config, plan);
     return ASSAY_OK;
 }
