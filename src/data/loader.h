@@ -7,7 +7,7 @@
  *
  * A sample that cannot be used (a broken file, an image of another size than
  * its annotation says, boxes that are all outside of it) is named, counted and
- * left out of its batch.
+ * left out of its batch, or another takes its place.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_LOADER_H
@@ -42,6 +42,8 @@ struct loader_options {
     uint64_t seed;
     bool shuffles;   /* every epoch in another order */
     bool drops_last; /* the batch that is smaller */
+    bool fills;      /* the place of a sample that cannot be used, with one
+                        that is drawn: batches stay full */
     struct loader_listener listener;
     struct clock clock; /* {0}: the real one */
 };

@@ -65,12 +65,9 @@ static void tell_skipped(struct loader *loader, const struct slot *slot)
     for (size_t i = 0; i < slot->n; i++) {
         const struct cell *cell = &slot->cells[i];
 
-        if (!cell->st) {
-            loader->n_skipped_row = 0;
-            continue;
-        }
-        loader->n_skipped_row++;
-        if (loader->is_told[cell->index])
+        loader->n_skipped_row =
+            cell->has_sample ? 0 : loader->n_skipped_row + 1;
+        if (!cell->st || loader->is_told[cell->index])
             continue;
         loader->is_told[cell->index] = true;
         loader->counts.n_skipped++;

@@ -30,7 +30,8 @@ struct random loader_order_random(const struct loader_order *order,
 struct cell {
     size_t index; /* of the dataset */
     struct batch_place place;
-    struct sample sample;
+    struct sample sample; /* of it, or of one that was drawn instead */
+    bool has_sample;
     enum assay_status st; /* other than ASSAY_NOMEM: it is skipped */
     struct error err;
 };

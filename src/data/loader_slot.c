@@ -56,7 +56,7 @@ static enum assay_status finish_classes(struct slot *slot,
         return error_nomem(&slot->err, sizeof *batch->images, "a batch");
     st = sample_tensor(options, DTYPE_I64, &shape, &batch->labels, &slot->err);
     for (size_t i = 0; !st && i < slot->n; i++) {
-        if (slot->cells[i].st)
+        if (!slot->cells[i].has_sample)
             continue;
         if (n < i)
             memcpy(slot_image(slot, n), slot_image(slot, i),
@@ -127,7 +127,7 @@ static enum assay_status finish_objects(struct slot *slot,
     for (size_t i = 0; !st && i < slot->n; i++) {
         struct sample *sample = &slot->cells[i].sample;
 
-        if (slot->cells[i].st)
+        if (!slot->cells[i].has_sample)
             continue;
         slot->n_cut += sample->n_cut;
         slot->n_left_out += sample->n_left_out;
@@ -144,9 +144,9 @@ void slot_finish(struct slot *slot, const struct sample_options *options)
             slot->st = slot->cells[i].st;
             slot->err = slot->cells[i].err;
         }
-        slot->batch.n_images += slot->cells[i].st == ASSAY_OK;
+        slot->batch.n_images += slot->cells[i].has_sample;
+        slot->batch.n_skipped += slot->cells[i].st != ASSAY_OK;
     }
-    slot->batch.n_skipped = slot->n - slot->batch.n_images;
     if (slot->st || slot->batch.n_images == 0)
         return;
     slot->st = options->fit ? finish_classes(slot, options)

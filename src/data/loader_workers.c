@@ -87,6 +87,29 @@ static struct slot *begin_cell(struct loader *loader, size_t *cell)
 
 /* ---- making ----------------------------------------------------------- */
 
+/* Draws samples until one is good. So many that are not, one after the other,
+ * are no accident. */
+static void fill_cell(struct loader *loader, struct slot *slot, size_t i,
+                      struct random *random)
+{
+    enum { most_tries = 100 };
+    struct cell *cell = &slot->cells[i];
+    enum assay_status st = cell->st;
+
+    for (int k = 0; st && st != ASSAY_NOMEM && k < most_tries; k++) {
+        size_t drawn = random_below(random, loader->order.n);
+        struct error why = {0};
+
+        st = sample_make(&loader->sample, loader->order.usable[drawn], random,
+                         slot_image(slot, i), &cell->sample, &why);
+        if (st == ASSAY_NOMEM) {
+            cell->st = st;
+            cell->err = why;
+        }
+    }
+    cell->has_sample = st == ASSAY_OK;
+}
+
 static void make_cell(struct loader *loader, struct slot *slot, size_t i)
 {
     struct cell *cell = &slot->cells[i];
@@ -94,6 +117,9 @@ static void make_cell(struct loader *loader, struct slot *slot, size_t i)
 
     cell->st = sample_make(&loader->sample, cell->index, &random,
                            slot_image(slot, i), &cell->sample, &cell->err);
+    cell->has_sample = cell->st == ASSAY_OK;
+    if (cell->st && loader->options.fills)
+        fill_cell(loader, slot, i, &random);
 }
 
 /* Takes and returns with the lock held; false where nothing can be made now.

@@ -221,6 +221,7 @@ enum assay_status train_data_start(struct train_data *data,
         .seed = plan->seed,
         .shuffles = true,
         .drops_last = detects, /* a detector has an input an image */
+        .fills = detects,
         .listener = {tell_skipped, data},
     };
     struct error why = {0};

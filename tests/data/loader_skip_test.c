@@ -42,6 +42,47 @@ TEST(a_broken_image_is_named_once_and_left_out_of_every_epoch)
     check_skipping("broken", 3);
 }
 
+static uint64_t sum_filled(struct dataset *dataset, size_t n_workers)
+{
+    struct pool *pool = new_pool();
+    struct loader_options options = classifier(dataset, pool, 4);
+    struct heard heard = {0};
+    struct loader *loader;
+    struct batch batch;
+    uint64_t sum = 0;
+
+    options.n_workers = n_workers;
+    options.fills = options.shuffles = true;
+    options.n_epochs = 3;
+    options.listener = (struct loader_listener){hear, &heard};
+    loader = begin(&options);
+    for (int i = 0; i < 6; i++) {
+        CHECK(next(loader, &batch));
+        CHECK_INT(batch.n_images, 4);
+        for (size_t k = 0; k < 4; k++) {
+            int64_t label = tensor_i64(&batch.labels)[k];
+
+            CHECK(label != 1 && label != 2);
+            CHECK_NEAR(tensor_f32(&batch.images[0])[12 * k], (double)label, 0);
+            sum = sum * 11 + (uint64_t)label;
+        }
+        batch_release(&batch);
+    }
+    CHECK_INT(heard.n, 2);
+    CHECK_INT(loader_counts(loader).n_skipped, 2);
+    loader_free(loader);
+    pool_free(pool);
+    return sum;
+}
+
+TEST(places_can_be_filled_so_that_batches_stay_full)
+{
+    struct dataset *dataset = folders("fill", 8, 1, 2);
+
+    CHECK(sum_filled(dataset, 0) == sum_filled(dataset, 3));
+    dataset_close(dataset);
+}
+
 TEST(a_batch_of_broken_images_is_passed_over)
 {
     struct dataset *dataset = folders("gap", 6, 2, 2);
@@ -72,13 +113,17 @@ TEST(a_dataset_of_broken_images_is_an_error_and_no_endless_search)
 
     options.n_epochs = 0;
     options.n_workers = 2;
-    loader = begin(&options);
-    source = loader_source(loader);
-    CHECK_INT(source.next(source.context, &batch, &err), ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "none of the 5 images");
-    CHECK_HAS(err.text, "it.png");
-    batch_release(&batch);
-    end(loader, pool, dataset);
+    for (int i = 0; i < 2; i++) {
+        options.fills = i == 1;
+        loader = begin(&options);
+        source = loader_source(loader);
+        CHECK_INT(source.next(source.context, &batch, &err), ASSAY_BAD_INPUT);
+        CHECK_HAS(err.text, "none of the 5 images");
+        CHECK_HAS(err.text, "it.png");
+        batch_release(&batch);
+        loader_free(loader);
+    }
+    end(NULL, pool, dataset);
 }
 
 /* A Pascal VOC dataset with images of 20x10 pixels. */
