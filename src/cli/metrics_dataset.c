@@ -11,13 +11,18 @@ enum name {
     NAME_IMAGEFOLDER,
     NAME_COCO,
     NAME_VOC,
+    NAME_PETS,
     N_NAMES
 };
 
 const char *const metrics_datasets[N_NAMES + 1] = {
-    [NAME_IMAGENET] = "imagenet", [NAME_CIFAR10] = "cifar10",
-    [NAME_CIFAR100] = "cifar100", [NAME_IMAGEFOLDER] = "imagefolder",
-    [NAME_COCO] = "coco",         [NAME_VOC] = "voc",
+    [NAME_IMAGENET] = "imagenet",
+    [NAME_CIFAR10] = "cifar10",
+    [NAME_CIFAR100] = "cifar100",
+    [NAME_IMAGEFOLDER] = "imagefolder",
+    [NAME_COCO] = "coco",
+    [NAME_VOC] = "voc",
+    [NAME_PETS] = "oxford-iiit-pet",
 };
 
 const char *const metrics_splits[] = {"test", "train", NULL};
@@ -32,6 +37,7 @@ static const struct {
     [NAME_IMAGEFOLDER] = {DATASET_IMAGEFOLDER, MODEL_IMAGENET},
     [NAME_COCO] = {DATASET_COCO, MODEL_IMAGENET},
     [NAME_VOC] = {DATASET_VOC, MODEL_IMAGENET},
+    [NAME_PETS] = {DATASET_PETS, MODEL_IMAGENET},
 };
 
 const char *metrics_variant(const struct dataset_settings *settings)

@@ -186,6 +186,11 @@ bool dataset_has_objects(const struct dataset *dataset)
     return dataset->has_objects;
 }
 
+bool dataset_has_classes(const struct dataset *dataset)
+{
+    return !dataset->has_objects || dataset->has_both;
+}
+
 size_t dataset_odd_count(const struct dataset *dataset)
 {
     return dataset->n_odd;

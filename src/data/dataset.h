@@ -94,6 +94,8 @@ size_t dataset_class_count(const struct dataset *dataset);
 const char *dataset_class_name(const struct dataset *dataset, size_t label);
 int64_t dataset_class_id(const struct dataset *dataset, size_t label);
 bool dataset_has_objects(const struct dataset *dataset);
+/* Whether an image has a class of its own; some have both. */
+bool dataset_has_classes(const struct dataset *dataset);
 
 /* What was found odd when it was opened, a line each: samples that are left out
  * and why, annotations that are of no use. Borrowed. */

@@ -22,6 +22,7 @@ struct dataset {
     size_t n_odd, odd_capacity;
     void *content; /* the class's own, of which close() is told */
     bool has_objects;
+    bool has_both; /* objects, and a class an image */
 };
 
 /* Fill a dataset that is {0}; what they leave on failure is closed. */

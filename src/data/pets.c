@@ -309,7 +309,7 @@ static enum assay_status pets_open(struct dataset *dataset,
         return error_nomem(err, sizeof *pets, "a dataset");
     pthread_mutex_init(&pets->lock, NULL);
     pets->keeps_shapes = options->keeps_shapes;
-    dataset->has_objects = true;
+    dataset->has_objects = dataset->has_both = true;
     st = find_root(dataset, options->path, &root, err);
     for (size_t i = 0; !st && i < N_BREEDS; i++)
         st = dataset_add_class(dataset, breeds[i], strlen(breeds[i]), err);

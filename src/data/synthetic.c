@@ -242,6 +242,7 @@ static enum assay_status synthetic_open(struct dataset *dataset,
     synthetic->n_classes = wanted.n_classes;
     synthetic->seed = 2 * wanted.seed + (options->split == DATASET_TEST);
     dataset->has_objects = true;
+    dataset->has_both = wanted.has_one;
     if (!st)
         st = add_classes(dataset, wanted.n_classes, err);
     while (!st && dataset->n < n)

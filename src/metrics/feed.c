@@ -29,9 +29,18 @@ size_t feed_class_count(const struct feed *feed)
     return dataset_class_count(feed->dataset);
 }
 
+static bool gives_objects(const struct feed *feed)
+{
+    enum decode decode = feed->options.decode;
+
+    return decode == DECODE_DETECTOR || decode == DECODE_YOLOV8 ||
+           decode == DECODE_SSD;
+}
+
+/* Where images have a class too, the model says what is meant. */
 bool feed_has_objects(const struct feed *feed)
 {
-    return dataset_has_objects(feed->dataset);
+    return dataset_has_objects(feed->dataset) && gives_objects(feed);
 }
 
 void feed_set_progress(struct feed *feed, struct progress *progress)
@@ -166,16 +175,12 @@ static void set_options(struct feed *feed, const struct feed_options *options)
 
 static enum assay_status check_task(const struct feed *feed, struct error *err)
 {
-    enum decode decode = feed->options.decode;
-    bool gives_objects = decode == DECODE_DETECTOR || decode == DECODE_YOLOV8 ||
-                         decode == DECODE_SSD;
-
-    if (!dataset_has_objects(feed->dataset) && gives_objects)
+    if (!dataset_has_objects(feed->dataset) && gives_objects(feed))
         return error_set(err, ASSAY_BAD_USAGE,
                          "%s finds objects, and this dataset has one class an "
                          "image; --dataset coco and voc have objects",
                          feed->options.model);
-    if (!dataset_has_objects(feed->dataset) || gives_objects)
+    if (dataset_has_classes(feed->dataset) || gives_objects(feed))
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_USAGE,
                      "this dataset has objects, and what %s gives is not known "
@@ -223,8 +228,7 @@ static enum assay_status check_classes(const struct feed *feed,
 {
     if (feed->options.decode == DECODE_DETECTOR)
         return check_names(feed, err);
-    return dataset_has_objects(feed->dataset) ? ASSAY_OK
-                                              : check_scores(feed, err);
+    return gives_objects(feed) ? ASSAY_OK : check_scores(feed, err);
 }
 
 static enum assay_status make_slots(struct feed *feed, struct error *err)

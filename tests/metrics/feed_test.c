@@ -225,6 +225,30 @@ static void check_refused(const char *name, enum dataset_kind kind,
     assay_model_free(model);
 }
 
+TEST(images_with_objects_and_a_class_are_scored_for_what_the_model_gives)
+{
+    const struct feed_options options = {
+        .data = {.kind = DATASET_SYNTHETIC,
+                 .limit = 2,
+                 .synthetic = {.has_one = true}},
+        .recipe = recipe_defaults()};
+    struct assay_model *models[] = {load(colour_model(), 1, 0),
+                                    load(box_model(), 1, 0)};
+
+    for (int i = 0; i < 2; i++) {
+        struct feed_options wanted = options;
+        struct error err = {0};
+        struct feed *feed;
+
+        wanted.decode = i ? DECODE_YOLOV8 : DECODE_NONE;
+        CHECK_STATUS(feed_open(models[i], &wanted, &feed, &err), ASSAY_OK,
+                     &err);
+        CHECK_INT(feed_has_objects(feed), i);
+        feed_close(feed);
+        assay_model_free(models[i]);
+    }
+}
+
 TEST(a_dataset_for_another_task_is_refused)
 {
     check_refused(box_model(), DATASET_IMAGEFOLDER, colour_data(),
