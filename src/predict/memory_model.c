@@ -156,7 +156,7 @@ double memory_limit(const struct physical *physical)
     double ceiling = exp(physical->log_value[CEILING]);
 
     /* A ceiling far above all that was seen: nothing failed. */
-    return limit < ceiling ? (double)NAN : limit;
+    return limit < ceiling / 2 ? (double)NAN : limit;
 }
 
 /* ---- fitting ------------------------------------------------------------- */

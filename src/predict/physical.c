@@ -59,20 +59,20 @@ double physical_limit(const struct physical *physical)
                                               : memory_limit(physical);
 }
 
+/* What the corner adds: 1 where the smaller number is much smaller. */
+static double rounding(double ratio, double sharpness)
+{
+    return exp(log1p(pow(ratio, sharpness)) / sharpness);
+}
+
 double soft_max(double a, double b, double sharpness)
 {
-    double most = fmax(a, b);
-
-    return most * pow(pow(a / most, sharpness) + pow(b / most, sharpness),
-                      1 / sharpness);
+    return fmax(a, b) * rounding(fmin(a, b) / fmax(a, b), sharpness);
 }
 
 double soft_min(double a, double b, double sharpness)
 {
-    double least = fmin(a, b);
-
-    return least * pow(pow(least / a, sharpness) + pow(least / b, sharpness),
-                       -1 / sharpness);
+    return fmin(a, b) / rounding(fmin(a, b) / fmax(a, b), sharpness);
 }
 
 double *point_weights(const struct data_points *points, double n_effective,

@@ -21,6 +21,8 @@ static const double rows_of_family = 200;
 static const double rows_of_network[N_TARGETS] = {30, 200};
 
 static const double correction_share = 0.5;
+/* Beyond the first and the last level a step is so many. */
+static const double outside_distance = 3;
 
 enum { correction_leaf = 5 };
 
@@ -337,11 +339,13 @@ double family_level(const struct family *family,
 
 double family_distance(const struct family *family, double level)
 {
+    bool is_inside = level >= family->levels[0] &&
+                     level <= family->levels[family->n_levels - 1];
     double nearest = INFINITY;
 
     for (size_t i = 0; i < family->n_levels; i++)
         nearest = fmin(nearest, fabs(family->levels[i] - level));
-    return nearest;
+    return is_inside ? nearest : outside_distance * nearest;
 }
 
 static double ask_forest(const struct forest *forest, enum stage stage,

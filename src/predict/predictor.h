@@ -81,7 +81,8 @@ const struct family *predictor_family(const struct predictor *predictor,
  * tell. */
 double family_level(const struct family *family,
                     const struct description *description);
-/* How far that is from the nearest level that was trained on. */
+/* How far that is from the nearest level that was trained on; three times as
+ * far where it does not lie between two of them. */
 double family_distance(const struct family *family, double level);
 
 /* Milliseconds or MB. family NULL: a network that was not trained on. */

@@ -1,0 +1,292 @@
+/* tests/predict/fingerprint_test.c - fingerprints and their files. */
+#include "predict/fingerprint.h"
+
+#include "base/mem.h"
+#include "device.h"
+#include "predict/evaluation.h"
+#include "test.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct fingerprint *learn(const struct data_set *set, const char *train)
+{
+    struct fingerprint_options options = {
+        .device = "a made-up device", .method = N_METHODS, .n_threads = 2};
+    struct selection selection = {0};
+    struct fingerprint *fingerprint = NULL;
+    struct error err = {0};
+
+    CHECK_STATUS(selection_parse(&selection, train, &err), ASSAY_OK, &err);
+    CHECK_STATUS(fingerprint_fit(set, &selection, &options, &fingerprint, &err),
+                 ASSAY_OK, &err);
+    selection_release(&selection);
+    return fingerprint;
+}
+
+static struct str write_text(const struct fingerprint *fingerprint)
+{
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+    struct error err = {0};
+
+    CHECK_STATUS(fingerprint_write(fingerprint, &sink, &err), ASSAY_OK, &err);
+    return text;
+}
+
+static void check_refused(const char *text, enum assay_status wanted,
+                          const char *part)
+{
+    struct fingerprint *fingerprint = NULL;
+    struct error err = {0};
+
+    CHECK_STATUS(fingerprint_read_text("x.fp", text, 1, &fingerprint, &err),
+                 wanted, &err);
+    CHECK_HAS(err.text, part);
+    CHECK(!fingerprint);
+}
+
+TEST(a_file_predicts_what_the_fingerprint_did)
+{
+    struct data_set set = {0};
+    struct fingerprint *made, *read = NULL;
+    struct error err = {0};
+    struct str text;
+
+    device_measure(&set, 2, 0.02, 1);
+    made = learn(&set, "net0:0,20,40,60,80,net1:0,30,60,90");
+    text = write_text(made);
+    CHECK_STATUS(fingerprint_read_text("x.fp", str_text(&text), 1, &read, &err),
+                 ASSAY_OK, &err);
+    CHECK_STR(fingerprint_device(read), "a made-up device");
+    CHECK_NEAR(fingerprint_capacity_mb(read), 800, 0);
+    CHECK_NEAR(fingerprint_usable_mb(read, STAGE_TRAINING, NAN),
+               fingerprint_usable_mb(made, STAGE_TRAINING, NAN), 1e-6);
+    for (size_t i = 0; i < set.n_rows; i += 5) {
+        const struct description *own =
+            &set.descriptions[set.rows[i].description];
+
+        for (int t = 0; t < N_TARGETS; t++) {
+            struct estimate a, b;
+
+            CHECK_STATUS(fingerprint_predict(made, STAGE_TRAINING,
+                                             (enum target)t, own,
+                                             set.rows[i].batch, &a, &err),
+                         ASSAY_OK, &err);
+            CHECK_STATUS(fingerprint_predict(read, STAGE_TRAINING,
+                                             (enum target)t, own,
+                                             set.rows[i].batch, &b, &err),
+                         ASSAY_OK, &err);
+            CHECK_NEAR(a.value, b.value, 1e-9 * b.value);
+            CHECK_NEAR(a.low, b.low, 1e-9 * b.low);
+            CHECK_INT(a.method, b.method);
+        }
+    }
+    str_release(&text);
+    fingerprint_free(made);
+    fingerprint_free(read);
+    data_set_release(&set);
+}
+
+TEST(files_of_other_versions_or_kinds_are_refused)
+{
+    check_refused("assay fingerprint 2\nend\n", ASSAY_UNSUPPORTED,
+                  "version 2; this program reads version 1");
+    check_refused("assay fingerprint soon\n", ASSAY_UNSUPPORTED,
+                  "version soon");
+    check_refused("PK\003\004", ASSAY_BAD_INPUT, "this is no fingerprint");
+    check_refused("", ASSAY_BAD_INPUT, "this is no fingerprint");
+}
+
+TEST(files_that_are_damaged_are_refused_with_the_line)
+{
+    check_refused("assay fingerprint 1\nseed 0\n", ASSAY_BAD_INPUT,
+                  "the file ends in the middle");
+    check_refused("assay fingerprint 1\nend\n", ASSAY_BAD_INPUT,
+                  "nothing was fitted");
+    check_refused("assay fingerprint 1\nseed many\n", ASSAY_BAD_INPUT,
+                  "line 2: a whole number is wanted");
+    check_refused("assay fingerprint 1\nconv 1 2\n", ASSAY_BAD_INPUT,
+                  "line 2: this belongs behind a network");
+    check_refused("assay fingerprint 1\nnetwork 0 a\nconv 1 2\n",
+                  ASSAY_BAD_INPUT, "line 3: the line is too short");
+    check_refused("assay fingerprint 1\nnetwork 0 a\n"
+                  "conv 3 8 9 9 1 1 0 0 1 4 4 0\n",
+                  ASSAY_BAD_INPUT, "line 3: a convolution that cannot be");
+    check_refused("assay fingerprint 1\npart training latency\n",
+                  ASSAY_BAD_INPUT, "line 2: a part that its rows do not make");
+    check_refused("assay fingerprint 1\nsurprise\n", ASSAY_BAD_INPUT,
+                  "line 2: a line that is not known");
+}
+
+/* Wherever it is cut. */
+TEST(half_a_file_is_never_taken_for_a_whole_one)
+{
+    struct data_set set = {0};
+    struct fingerprint *made;
+    struct str text;
+
+    device_measure(&set, 1, 0.02, 2);
+    made = learn(&set, "net0:0,30,60,90");
+    text = write_text(made);
+    for (size_t n = text.n - 5; n > 0; n = n * 3 / 4) {
+        struct fingerprint *read = NULL;
+        struct error err = {0};
+
+        text.text[n] = '\0';
+        CHECK(fingerprint_read_text("x.fp", text.text, 1, &read, &err) !=
+              ASSAY_OK);
+        CHECK(!read);
+    }
+    str_release(&text);
+    fingerprint_free(made);
+    data_set_release(&set);
+}
+
+TEST(too_few_rows_are_refused)
+{
+    struct fingerprint_options options = {.method = N_METHODS};
+    struct selection selection = {0};
+    struct data_set set = {0};
+    struct fingerprint *fingerprint;
+    struct error err = {0};
+
+    device_measure(&set, 1, 0.02, 3);
+    CHECK_STATUS(selection_parse(&selection, "net0:90", &err), ASSAY_OK, &err);
+    CHECK_STATUS(
+        fingerprint_fit(&set, &selection, &options, &fingerprint, &err),
+        ASSAY_BAD_INPUT, &err);
+    CHECK_HAS(err.text, "too few rows to fit");
+    selection_release(&selection);
+    err = (struct error){0};
+    CHECK_STATUS(selection_parse(&selection, "net0,vgg16", &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(
+        fingerprint_fit(&set, &selection, &options, &fingerprint, &err),
+        ASSAY_BAD_USAGE, &err);
+    CHECK_HAS(err.text, "no rows of 'vgg16' that could be used; those there "
+                        "are: net0");
+    selection_release(&selection);
+    data_set_release(&set);
+}
+
+TEST(a_network_outside_of_what_was_seen_is_refused_with_the_reason)
+{
+    struct data_set set = {0};
+    struct fingerprint *fingerprint;
+    struct description large = {0};
+    struct error err = {0};
+    const struct description *seen;
+
+    device_measure(&set, 2, 0.02, 4);
+    fingerprint = learn(&set, "net0,net1");
+    seen = &set.descriptions[data_set_find(&set, "net0", 30)];
+    CHECK_STATUS(fingerprint_check(fingerprint, STAGE_TRAINING, seen, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(description_copy(&large, seen, &err), ASSAY_OK, &err);
+    large.counts.parameters *= 1000;
+    CHECK_STATUS(fingerprint_check(fingerprint, STAGE_TRAINING, &large, &err),
+                 ASSAY_UNSUPPORTED, &err);
+    CHECK_HAS(err.text, "parameters");
+    CHECK_HAS(err.text, "times the most");
+    large.counts.parameters /= 1000;
+    for (size_t i = 0; i < large.n_convs; i++)
+        large.convs[i].groups = large.convs[i].in = large.convs[i].out = 64;
+    err = (struct error){0};
+    CHECK_STATUS(fingerprint_check(fingerprint, STAGE_TRAINING, &large, &err),
+                 ASSAY_UNSUPPORTED, &err);
+    CHECK_HAS(err.text, "depthwise convolutions");
+    description_release(&large);
+    fingerprint_free(fingerprint);
+    data_set_release(&set);
+}
+
+TEST(what_fits_is_told_outside_of_the_interval)
+{
+    struct estimate estimate = {
+        .value = 1000, .low = 900, .high = 1100, .demand = 2000};
+
+    /* The interval of the demand is 1800 to 2200. */
+    CHECK_INT(estimate_fits(&estimate, 2200), FIT_YES);
+    CHECK_INT(estimate_fits(&estimate, 2100), FIT_MAYBE);
+    CHECK_INT(estimate_fits(&estimate, 1790), FIT_NO);
+    CHECK_INT(estimate_fits(&estimate, NAN), FIT_MAYBE);
+}
+
+TEST(a_device_with_less_memory_has_less_to_give)
+{
+    struct data_set set = {0};
+    struct fingerprint *fingerprint;
+    double usable;
+
+    device_measure(&set, 2, 0.02, 5);
+    fingerprint = learn(&set, "net0,net1");
+    usable = fingerprint_usable_mb(fingerprint, STAGE_TRAINING, NAN);
+    CHECK_NEAR(usable, DEVICE_LIMIT_MB, 0.12 * DEVICE_LIMIT_MB);
+    CHECK_NEAR(fingerprint_usable_mb(fingerprint, STAGE_TRAINING, 600),
+               usable - 200, 1e-6);
+    fingerprint_free(fingerprint);
+    data_set_release(&set);
+}
+
+TEST(errors_are_counted_on_rows_not_seen)
+{
+    struct data_set set = {0};
+    struct selection all = {0};
+    struct evaluation evaluation = {0};
+    struct fingerprint *fingerprint;
+    struct error err = {0};
+
+    device_measure(&set, 2, 0.02, 6);
+    fingerprint = learn(&set, "net0:0,20,40,60,80");
+    CHECK_STATUS(evaluate(&evaluation, fingerprint, &set, &all, false, &err),
+                 ASSAY_OK, &err);
+    CHECK_INT(evaluation.n_networks, 2);
+    CHECK_INT(evaluation.n_seen, 5 * 7);
+    CHECK(evaluation.networks[0].stats[TARGET_LATENCY].mean < 10);
+    CHECK(evaluation.networks[0].stats[TARGET_LATENCY].median <=
+          evaluation.networks[0].stats[TARGET_LATENCY].p90);
+    CHECK(evaluation.networks[0].stats[TARGET_LATENCY].p90 <=
+          evaluation.networks[0].stats[TARGET_LATENCY].max);
+    /* One network was seen: of others the interval is not known. */
+    CHECK(isnan(evaluation.networks[1].stats[TARGET_LATENCY].coverage));
+    evaluation_release(&evaluation);
+    CHECK_STATUS(selection_parse(&all, "net0:0,20", &err), ASSAY_OK, &err);
+    CHECK_STATUS(evaluate(&evaluation, fingerprint, &set, &all, false, &err),
+                 ASSAY_BAD_USAGE, &err);
+    CHECK_HAS(err.text, "--seen");
+    evaluation_release(&evaluation);
+    selection_release(&all);
+    fingerprint_free(fingerprint);
+    data_set_release(&set);
+}
+
+TEST(no_failing_allocation_of_a_file_goes_unnoticed)
+{
+    struct data_set set = {0};
+    struct fingerprint *made;
+    enum assay_status st = ASSAY_NOMEM;
+    struct str text;
+    long live;
+
+    device_measure(&set, 1, 0.02, 7);
+    made = learn(&set, "net0:0,50,90");
+    text = write_text(made);
+    live = mem_live();
+    /* The forest alone takes hundreds; those are its own test's. */
+    for (long i = 0; st && i < 4000; i += i < 150 ? 1 : 97) {
+        struct fingerprint *read = NULL;
+        struct error err = {0};
+
+        mem_fail_at(i);
+        st = fingerprint_read_text("x.fp", str_text(&text), 1, &read, &err);
+        mem_fail_at(-1);
+        CHECK(!st || st == ASSAY_NOMEM);
+        fingerprint_free(read);
+        CHECK_INT(mem_live(), live);
+    }
+    CHECK_INT(st, ASSAY_OK);
+    str_release(&text);
+    fingerprint_free(made);
+    data_set_release(&set);
+}

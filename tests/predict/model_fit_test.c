@@ -1,0 +1,342 @@
+/* tests/predict/model_fit_test.c - least squares, and the models that are
+ * fitted by them. */
+#include "device.h"
+#include "predict/calibration.h"
+#include "predict/levenberg.h"
+#include "test.h"
+
+#include <math.h>
+
+/* ---- least squares --------------------------------------------------------
+ */
+
+/* Rosenbrock's valley: the minimum is at (1, 1). */
+static void rosenbrock(const void *context, const double *p, double *out)
+{
+    (void)context;
+    out[0] = 10 * (p[1] - p[0] * p[0]);
+    out[1] = 1 - p[0];
+}
+
+TEST(the_bottom_of_a_bent_valley_is_found)
+{
+    struct least_squares problem = {
+        .n_parameters = 2, .n_residuals = 2, .residuals = rosenbrock};
+    double p[] = {-1.2, 1}, cost;
+    struct error err = {0};
+
+    CHECK_STATUS(least_squares_solve(&problem, p, &cost, &err), ASSAY_OK, &err);
+    CHECK_NEAR(p[0], 1, 1e-6);
+    CHECK_NEAR(p[1], 1, 1e-6);
+    CHECK(cost < 1e-10);
+}
+
+/* y = a + b x of the points (0,1), (1,3), (2,4), (3,4): by the normal
+ * equations a = 1.5, b = 1. */
+static void straight(const void *context, const double *p, double *out)
+{
+    static const double y[] = {1, 3, 4, 4};
+
+    (void)context;
+    for (int i = 0; i < 4; i++)
+        out[i] = p[0] + p[1] * i - y[i];
+}
+
+TEST(a_line_is_fitted_as_the_normal_equations_do)
+{
+    struct least_squares problem = {
+        .n_parameters = 2, .n_residuals = 4, .residuals = straight};
+    double p[] = {10, -10}, cost;
+    struct error err = {0};
+
+    CHECK_STATUS(least_squares_solve(&problem, p, &cost, &err), ASSAY_OK, &err);
+    CHECK_NEAR(p[0], 1.5, 1e-6);
+    CHECK_NEAR(p[1], 1, 1e-6);
+    CHECK_NEAR(cost, 0.25 + 0.25 + 0.25 + 0.25, 1e-6);
+}
+
+TEST(outliers_pull_less_than_their_square)
+{
+    CHECK_NEAR(least_squares_huber(1e-4, 0.1), 1e-4, 1e-8);
+    CHECK_NEAR(least_squares_huber(-1e-4, 0.1), -1e-4, 1e-8);
+    /* 2 c (r - c) for r far beyond c. */
+    CHECK_NEAR(pow(least_squares_huber(10, 0.1), 2), 0.2 * (10 - 0.1), 1e-3);
+}
+
+/* ---- models ---------------------------------------------------------------
+ */
+
+struct wanted {
+    int64_t first, step; /* levels first, first + step ... below 90, or all */
+    const char *network; /* NULL: all */
+    bool is_inverse;     /* all but that */
+};
+
+static bool takes(const struct measurement *row,
+                  const struct description *network, const void *context)
+{
+    const struct wanted *wanted = context;
+    bool is_named =
+        !wanted->network ||
+        (network->network[3] == wanted->network[3]) != wanted->is_inverse;
+
+    (void)row;
+    return is_named && network->level % wanted->step == wanted->first &&
+           (wanted->step == 10 || network->level < 90);
+}
+
+static struct data_points take(const struct data_set *set, enum target target,
+                               struct wanted wanted)
+{
+    struct data_points points = {.target = target};
+    struct error err = {0};
+
+    CHECK_STATUS(points_take(&points, set, takes, &wanted, &err), ASSAY_OK,
+                 &err);
+    return points;
+}
+
+static double mean_error(const struct predictor *predictor, enum method method,
+                         const struct data_points *points, bool is_seen)
+{
+    double sum = 0, n = 0;
+
+    for (size_t i = 0; i < points->n; i++) {
+        const struct data_point *point = &points->items[i];
+        const struct family *family =
+            is_seen ? predictor_family(predictor, point->description->network)
+                    : NULL;
+
+        if (point->is_bound)
+            continue;
+        sum += fabs(predictor_predict(predictor, method, family,
+                                      point->description, point->batch) /
+                        point->value -
+                    1);
+        n++;
+    }
+    return sum / n;
+}
+
+/* Levels 0, 20, 40, 60, 80 say what 10, 30, 50, 70 are. */
+TEST(levels_between_are_predicted_from_their_neighbours)
+{
+    static const double bars[N_METHODS] = {
+        [METHOD_PHYSICAL] = 0.15, [METHOD_FOREST] = 0.15,
+        [METHOD_HYBRID] = 0.15,   [METHOD_CURVE] = 0.04,
+        [METHOD_BLEND] = 0.07,
+    };
+    struct predictor_options options = {.needs_correction = true,
+                                        .needs_families = true};
+    struct data_set set = {0};
+    struct error err = {0};
+
+    device_measure(&set, 1, 0.01, 1);
+    for (int t = 0; t < N_TARGETS; t++) {
+        struct data_points train =
+            take(&set, (enum target)t, (struct wanted){0, 20, NULL, false});
+        struct data_points test =
+            take(&set, (enum target)t, (struct wanted){10, 20, NULL, false});
+        struct predictor predictor = {0};
+
+        CHECK_STATUS(predictor_fit(&predictor, &train, &options, &err),
+                     ASSAY_OK, &err);
+        for (int m = 0; m < N_METHODS; m++)
+            CHECK(mean_error(&predictor, (enum method)m, &test, true) <
+                  bars[m]);
+        predictor_release(&predictor);
+        points_release(&train);
+        points_release(&test);
+    }
+    data_set_release(&set);
+}
+
+TEST(a_network_not_seen_is_predicted_from_its_layers)
+{
+    struct predictor_options options = {0};
+    struct data_set set = {0};
+    struct error err = {0};
+
+    device_measure(&set, 4, 0.01, 2);
+    for (int t = 0; t < N_TARGETS; t++) {
+        struct data_points train =
+            take(&set, (enum target)t, (struct wanted){0, 10, "net3", true});
+        struct data_points test =
+            take(&set, (enum target)t, (struct wanted){0, 10, "net3", false});
+        struct predictor predictor = {0};
+        double physical, forest;
+
+        CHECK_STATUS(predictor_fit(&predictor, &train, &options, &err),
+                     ASSAY_OK, &err);
+        physical = mean_error(&predictor, METHOD_PHYSICAL, &test, false);
+        forest = mean_error(&predictor, METHOD_FOREST, &test, false);
+        CHECK(physical < (t == TARGET_LATENCY ? 0.2 : 0.03));
+        CHECK(t == TARGET_LATENCY || physical < forest);
+        predictor_release(&predictor);
+        points_release(&train);
+        points_release(&test);
+    }
+    data_set_release(&set);
+}
+
+/* Runs that failed say that the demand was above the limit: where they do, the
+ * model's limit comes to lie there. */
+TEST(runs_that_failed_tell_where_the_limit_is)
+{
+    struct data_set set = {0};
+    struct data_points points, passed = {.target = TARGET_MEMORY};
+    struct physical with, without;
+    struct error err = {0};
+    size_t n_failed = 0, n_right = 0;
+
+    device_measure(&set, 3, 0.01, 3);
+    points = take(&set, TARGET_MEMORY, (struct wanted){0, 10, NULL, false});
+    CHECK_STATUS(physical_fit(&with, &points, 200, &err), ASSAY_OK, &err);
+    CHECK_NEAR(physical_limit(&with), DEVICE_LIMIT_MB, 0.12 * DEVICE_LIMIT_MB);
+    for (size_t i = 0; i < points.n; i++) {
+        const struct data_point *point = &points.items[i];
+
+        n_failed += point->is_bound;
+        n_right += (physical_demand(&with, point->description, point->batch) >
+                    physical_limit(&with)) == point->is_bound;
+        if (!point->is_bound)
+            CHECK_STATUS(points_add(&passed, point, &err), ASSAY_OK, &err);
+    }
+    CHECK(n_failed > 10);
+    CHECK((double)n_right > 0.95 * (double)points.n);
+    /* Nothing failed: nothing is known of a limit. */
+    CHECK_STATUS(physical_fit(&without, &passed, 200, &err), ASSAY_OK, &err);
+    CHECK(isnan(physical_limit(&without)));
+    points_release(&points);
+    points_release(&passed);
+    data_set_release(&set);
+}
+
+TEST(a_level_that_is_not_told_follows_from_the_multiply_adds)
+{
+    struct predictor_options options = {.needs_families = true};
+    struct data_set set = {0};
+    struct predictor predictor = {0};
+    struct description description;
+    struct data_points points;
+    struct error err = {0};
+    const struct family *family;
+
+    device_measure(&set, 1, 0.01, 4);
+    points = take(&set, TARGET_LATENCY, (struct wanted){0, 20, NULL, false});
+    CHECK_STATUS(predictor_fit(&predictor, &points, &options, &err), ASSAY_OK,
+                 &err);
+    family = predictor_family(&predictor, "net0");
+    CHECK(family != NULL);
+    description = set.descriptions[data_set_find(&set, "net0", 30)];
+    description.level = -1;
+    CHECK_NEAR(family_level(family, &description), 30, 2);
+    CHECK_NEAR(family_distance(family, 30), 10, 0);
+    description = set.descriptions[data_set_find(&set, "net0", 0)];
+    description.level = -1;
+    CHECK_NEAR(family_level(family, &description), 0, 0);
+    CHECK(!predictor_family(&predictor, "net1"));
+    predictor_release(&predictor);
+    points_release(&points);
+    data_set_release(&set);
+}
+
+/* ---- calibration ----------------------------------------------------------
+ */
+
+/* The share of rows of the levels between that lie in their interval. */
+static double covered(const struct data_set *set, enum target target,
+                      enum sight sight, struct wanted train_on,
+                      struct wanted test_on)
+{
+    struct predictor_options options = {.needs_correction = true,
+                                        .needs_families = true};
+    struct data_points train = take(set, target, train_on);
+    struct data_points test = take(set, target, test_on);
+    struct calibration calibration[N_SIGHTS];
+    struct predictor predictor = {0};
+    struct error err = {0};
+    double inside = 0, n = 0;
+
+    CHECK_STATUS(calibrate(&train, &options, N_METHODS, calibration, &err),
+                 ASSAY_OK, &err);
+    CHECK(calibration[sight].is_known);
+    CHECK_STATUS(predictor_fit(&predictor, &train, &options, &err), ASSAY_OK,
+                 &err);
+    for (size_t i = 0; i < test.n; i++) {
+        const struct data_point *point = &test.items[i];
+        const struct family *family =
+            sight == SIGHT_LEVELS
+                ? predictor_family(&predictor, point->description->network)
+                : NULL;
+        double distance =
+            family ? family_distance(family, (double)point->description->level)
+                   : 0;
+
+        if (point->is_bound)
+            continue;
+        inside += fabs(log(predictor_predict(&predictor,
+                                             calibration[sight].method, family,
+                                             point->description, point->batch) /
+                           point->value)) <=
+                  calibration_width(&calibration[sight], distance);
+        n++;
+    }
+    predictor_release(&predictor);
+    points_release(&train);
+    points_release(&test);
+    return inside / n;
+}
+
+/* Where noise is most of the error, 90 % means 90 %. */
+TEST(intervals_of_levels_hold_as_many_rows_as_they_say)
+{
+    double sum = 0;
+
+    for (uint64_t seed = 10; seed < 40; seed++) {
+        struct data_set set = {0};
+
+        device_measure(&set, 1, 0.08, seed);
+        sum += covered(&set, TARGET_LATENCY, SIGHT_LEVELS,
+                       (struct wanted){0, 20, NULL, false},
+                       (struct wanted){10, 20, NULL, false});
+        data_set_release(&set);
+    }
+    CHECK_NEAR(sum / 30, 0.9, 0.06);
+}
+
+TEST(intervals_of_networks_not_seen_hold_most_rows)
+{
+    struct data_set set = {0};
+
+    device_measure(&set, 4, 0.05, 20);
+    for (int t = 0; t < N_TARGETS; t++)
+        CHECK(covered(&set, (enum target)t, SIGHT_NETWORKS,
+                      (struct wanted){0, 10, "net2", true},
+                      (struct wanted){0, 10, "net2", false}) >= 0.85);
+    data_set_release(&set);
+}
+
+TEST(one_network_alone_says_nothing_of_others)
+{
+    struct predictor_options options = {.needs_families = true};
+    struct calibration calibration[N_SIGHTS];
+    struct data_set set = {0};
+    struct data_points points;
+    struct error err = {0};
+
+    device_measure(&set, 1, 0.02, 30);
+    points = take(&set, TARGET_LATENCY, (struct wanted){0, 20, NULL, false});
+    CHECK_STATUS(calibrate(&points, &options, N_METHODS, calibration, &err),
+                 ASSAY_OK, &err);
+    CHECK(calibration[SIGHT_LEVELS].is_known);
+    CHECK(!calibration[SIGHT_NETWORKS].is_known);
+    CHECK(isnan(calibration[SIGHT_NETWORKS].width));
+    /* A method that was asked for is taken, where it can be. */
+    CHECK_STATUS(calibrate(&points, &options, METHOD_CURVE, calibration, &err),
+                 ASSAY_OK, &err);
+    CHECK_INT(calibration[SIGHT_LEVELS].method, METHOD_CURVE);
+    CHECK_INT(calibration[SIGHT_NETWORKS].method, METHOD_PHYSICAL);
+    points_release(&points);
+    data_set_release(&set);
+}

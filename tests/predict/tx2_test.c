@@ -1,0 +1,116 @@
+/* tests/predict/tx2_test.c - predictions of what was measured on a Jetson TX2,
+ * of rows that the fingerprints were not made from. */
+#include "predict/evaluation.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const networks[] = {"mnasnet", "mobilenetv2", "resnet18",
+                                       "resnet50"};
+
+enum { n_networks = 4 };
+
+static struct data_set read_tx2(void)
+{
+    const char *folder = test_shared("tx2");
+    struct data_set set = {0};
+    struct error err = {0};
+
+    if (!folder)
+        SKIP("../shared/data/tx2 is missing");
+    CHECK_STATUS(data_set_read(&set, folder, &err), ASSAY_OK, &err);
+    return set;
+}
+
+/* Learns from some networks and levels, and predicts others. */
+static void predict(const struct data_set *set, const char *train,
+                    const char *nets, struct evaluation *evaluation)
+{
+    struct fingerprint_options options = {.method = N_METHODS, .n_threads = 2};
+    struct selection from = {0}, of = {0};
+    struct fingerprint *fingerprint = NULL;
+    struct error err = {0};
+
+    CHECK_STATUS(selection_parse(&from, train, &err), ASSAY_OK, &err);
+    CHECK_STATUS(selection_parse(&of, nets, &err), ASSAY_OK, &err);
+    CHECK_STATUS(fingerprint_fit(set, &from, &options, &fingerprint, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(evaluate(evaluation, fingerprint, set, &of, false, &err),
+                 ASSAY_OK, &err);
+    CHECK_INT(evaluation->n_networks, 1);
+    fingerprint_free(fingerprint);
+    selection_release(&from);
+    selection_release(&of);
+}
+
+/* Means over the networks. */
+struct means {
+    double error[N_TARGETS], coverage[N_TARGETS], least_coverage;
+    size_t n_right, n_wrong;
+};
+
+static void add(struct means *means, const struct evaluation *evaluation)
+{
+    for (int t = 0; t < N_TARGETS; t++) {
+        const struct error_stats *own = &evaluation->networks[0].stats[t];
+
+        CHECK(own->n > 100);
+        means->error[t] += own->mean / n_networks;
+        means->coverage[t] += own->coverage / n_networks;
+        means->least_coverage = fmin(means->least_coverage, own->coverage);
+    }
+    means->n_right += evaluation->n_right;
+    means->n_wrong += evaluation->n_wrong;
+}
+
+TEST(levels_between_are_predicted_within_the_bars)
+{
+    struct data_set set = read_tx2();
+    struct means means = {.least_coverage = 100};
+
+    for (size_t i = 0; i < n_networks; i++) {
+        struct evaluation evaluation = {0};
+        char train[64], nets[64];
+
+        snprintf(train, sizeof train, "%s:0,30,50,70,90", networks[i]);
+        snprintf(nets, sizeof nets, "%s:5..85", networks[i]);
+        predict(&set, train, nets, &evaluation);
+        CHECK(evaluation.n_seen > 0);
+        add(&means, &evaluation);
+        evaluation_release(&evaluation);
+    }
+    CHECK(means.error[TARGET_LATENCY] <= 4.1);
+    CHECK(means.error[TARGET_MEMORY] <= 3.0);
+    for (int t = 0; t < N_TARGETS; t++)
+        CHECK(means.coverage[t] >= 85 && means.coverage[t] <= 95);
+    CHECK(means.n_right >= 19 * means.n_wrong);
+    data_set_release(&set);
+}
+
+TEST(a_network_not_seen_is_predicted_within_the_bars)
+{
+    struct data_set set = read_tx2();
+    struct means means = {.least_coverage = 100};
+
+    for (size_t i = 0; i < n_networks; i++) {
+        struct evaluation evaluation = {0};
+        struct str train = {0};
+
+        for (size_t k = 0; k < n_networks; k++) {
+            if (k != i)
+                CHECK(!str_printf(&train, "%s%s", train.n ? "," : "",
+                                  networks[k]));
+        }
+        predict(&set, str_text(&train), networks[i], &evaluation);
+        add(&means, &evaluation);
+        evaluation_release(&evaluation);
+        str_release(&train);
+    }
+    CHECK(means.error[TARGET_LATENCY] <= 8);
+    CHECK(means.error[TARGET_MEMORY] <= 5.5);
+    CHECK(means.least_coverage >= 85);
+    CHECK(means.n_right >= 19 * means.n_wrong);
+    data_set_release(&set);
+}
