@@ -15,6 +15,7 @@ static const double coverage = 0.9;
 
 enum {
     most_folds = 5, /* of levels */
+    n_trees = 100,  /* of forests that only tell how good forests are */
     min_levels = 3  /* of a network that has an inner one to hold back */
 };
 
@@ -140,6 +141,7 @@ static enum assay_status try_fold(struct trials *trials,
     struct data_points rest, held;
     enum assay_status st = split(fold, points, &rest, &held, err);
 
+    wanted.n_trees = n_trees;
     wanted.needs_correction = true;
     wanted.needs_families = fold->sight == SIGHT_LEVELS;
     if (!st && held.n && points_n_values(&rest))
@@ -350,7 +352,8 @@ enum assay_status calibrate(const struct data_points *points,
                             enum method wanted,
                             struct calibration out[N_SIGHTS], struct error *err)
 {
-    struct predictor_options families = {.needs_families = true,
+    struct predictor_options families = {.n_trees = 1,
+                                         .needs_families = true,
                                          .n_threads = options->n_threads,
                                          .seed = options->seed};
     struct predictor all = {0};

@@ -94,7 +94,8 @@ enum assay_status predictor_grow(struct predictor *predictor,
                                  const struct predictor_options *options,
                                  struct error *err)
 {
-    struct forest_options growth = {.seed = options->seed,
+    struct forest_options growth = {.n_trees = options->n_trees,
+                                    .seed = options->seed,
                                     .n_threads = options->n_threads};
     struct table table = {0};
     enum assay_status st = table_make(&table, points, err);

@@ -48,6 +48,7 @@ void predictor_release(struct predictor *predictor);
 
 struct predictor_options {
     uint64_t seed;
+    size_t n_trees; /* of a forest; 0: as many as forests have */
     int n_threads;
     bool needs_correction, needs_families; /* what is left out cannot be asked
                                               for */
