@@ -26,7 +26,9 @@ struct settings {
     const char *output;
 };
 
-static const struct settings defaults = {.run = RUN_DEFAULTS, .level = -1};
+/* A range that no one can give stands for none. */
+static const struct settings defaults = {
+    .run = RUN_DEFAULTS, .batch = {1, 0}, .level = -1};
 
 enum { largest_batch = 1 << 16 };
 
@@ -346,7 +348,7 @@ static enum assay_status predict(struct prediction *prediction,
     struct description description = {0};
     struct error why = {0};
     int64_t first = 1, last = 1;
-    bool has_range = settings->batch.first || settings->batch.last;
+    bool has_range = settings->batch.first <= settings->batch.last;
     enum assay_status st = check_stage(prediction, settings->on, err);
 
     if (!st)

@@ -349,8 +349,9 @@ double fingerprint_usable_mb(const struct fingerprint *fingerprint,
     if (isnan(memory_mb))
         return usable;
     /* What the system keeps for itself stays the same. */
-    return isnan(usable) || isnan(capacity) ? memory_mb
-                                            : usable - capacity + memory_mb;
+    return isnan(usable) || isnan(capacity)
+               ? memory_mb
+               : fmax(usable - capacity + memory_mb, 0);
 }
 
 enum fit estimate_fits(const struct estimate *estimate, double usable_mb)

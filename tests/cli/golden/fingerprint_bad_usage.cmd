@@ -1,0 +1,18 @@
+assay fingerprint
+echo "exit $?"
+assay fingerprint ftt
+echo "exit $?"
+assay fingerprint fit --data "$inputs/device"
+echo "exit $?"
+assay fingerprint fit -o x.fp
+echo "exit $?"
+assay fingerprint fit --data "$inputs/device" --train resnet50:0,3x -o x.fp
+echo "exit $?"
+assay fingerprint fit --data "$inputs/device" --train tiny:97 -o x.fp
+echo "exit $?"
+assay fingerprint fit --data "$inputs/device" --model oracle -o x.fp
+echo "exit $?"
+assay fingerprint fit --data "$inputs/device" --train resnet50 -o x.fp 2>&1 | tail -n 1
+assay fingerprint eval
+echo "exit $?"
+ls
