@@ -465,6 +465,16 @@ static void export_gather(struct onnx_export *to)
     onnx_put_node(to, to->node->op->name, all_inputs);
 }
 
+/* The value, repeated: Expand has it as an input, as we do. */
+static void export_constant_of_shape(struct onnx_export *to)
+{
+    const char *y = onnx_name(to, to->node->outputs[0]);
+    const char *inputs[2] = {onnx_name(to, to->node->inputs[1]),
+                             onnx_name(to, to->node->inputs[0])};
+
+    onnx_put_op(to, "Expand", inputs, 2, &y, 1);
+}
+
 static void export_pad(struct onnx_export *to)
 {
     static const char *const modes[] = {[PAD_CONSTANT] = "constant",
@@ -600,6 +610,7 @@ static const struct {
     {&op_cast, export_cast},
     {&op_clip, export_clip},
     {&op_concat, export_concat},
+    {&op_constant_of_shape, export_constant_of_shape},
     {&op_conv2d, export_conv2d},
     {&op_conv_nd, export_conv_nd},
     {&op_conv_transpose2d, export_conv_transpose2d},

@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "engine/engine.h"
 #include "formats/onnx.h"
+#include "formats/onnx_write.h"
 #include "ops/prune.h"
 #include "ops/prune_zeros.h"
 #include "test.h"
@@ -166,4 +167,52 @@ TEST(channels_of_imported_models_that_are_zero_go_without_a_trace)
     check_zeros("yolov8n");
     check_zeros("nanodet");
     check_zeros("ultraface_rfb320");
+}
+
+/* ---- written as ONNX again ------------------------------------------------
+ */
+
+static void check_export(const char *name)
+{
+    struct prune_options options = {.percent = 25, .seed = 2};
+    struct tensor want[most_outputs], got[most_outputs];
+    const struct onnx_options none = {0};
+    struct survey survey = {0};
+    struct graph *graph, *pruned, *again;
+    struct shape shape;
+
+    open_pool();
+    graph = load(name);
+    shape = input_shape(graph);
+    pruned = prune(graph, &options);
+    CHECK_STATUS(survey_graph(&survey, pruned, &shape, &err), ASSAY_OK, &err);
+    CHECK_STATUS(
+        onnx_save(pruned, &shape, &survey, test_path("again.onnx"), &err),
+        ASSAY_OK, &err);
+    CHECK_STATUS(onnx_load(test_path("again.onnx"), &none, pool, &again, &err),
+                 ASSAY_OK, &err);
+    run(pruned, want);
+    run(again, got);
+    CHECK_INT(graph_output_count(again), graph_output_count(pruned));
+    for (size_t i = 0; i < graph_output_count(pruned); i++)
+        check_same(&got[i], &want[i]);
+    release(pruned, want);
+    release(again, got);
+    survey_release(&survey);
+    graph_free(again);
+    graph_free(pruned);
+    graph_free(graph);
+    pool_free(pool);
+}
+
+TEST(what_is_left_computes_the_same_when_it_was_written_as_onnx)
+{
+    check_export("nanodet");
+    check_export("ultraface_rfb320");
+    check_export("yunet");
+    check_export("fastestdet");
+    check_export("light_inception_v1");
+    check_export("light_shufflenet");
+    check_export("mnist_cntk");
+    check_export("mobilenetv2_qdq");
 }
