@@ -5,6 +5,7 @@
 #include "cli/prune_show.h"
 #include "cli/result.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ struct settings {
     const char *output;
 };
 
-static const struct settings defaults = {.run = RUN_DEFAULTS, .repeats = 1};
+static const struct settings defaults = {
+    .run = RUN_DEFAULTS, .percent = NAN, .repeats = 1};
 
 static const char *const modes[] = {"random", "l1", "random_weighted", NULL};
 
@@ -241,7 +243,10 @@ static enum assay_status run_prune(const struct arguments *arguments,
     struct task task = {.settings = &settings, .model = &model};
     enum assay_status st = ASSAY_OK;
 
-    if (settings.repeats > 1 && settings.mode == PRUNE_L1)
+    if (isnan(settings.percent))
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "how many filters go? --percent 30 says");
+    else if (settings.repeats > 1 && settings.mode == PRUNE_L1)
         st = error_set(err, ASSAY_BAD_USAGE,
                        "--mode l1 draws nothing: all repeats would be the "
                        "same");
