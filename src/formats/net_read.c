@@ -425,7 +425,7 @@ static enum assay_status read_op(struct reader *reader, struct call *call)
     node->op = op_find(str_text(&reader->line.word));
     if (!node->op || !attr_fields(node->op) ||
         node->op->attrs_bytes > most_attrs)
-        return bad(reader, "a layer's op is one that 'assay help net' lists");
+        return bad(reader, "a layer's op is one of Assay's, as Conv2d");
     if (!net_take(&reader->line, '('))
         return bad(reader, "behind an op come its inputs in brackets");
     while (!st && !net_take(&reader->line, ')')) {

@@ -1,0 +1,1 @@
+assay export faster-rcnn -o x.onnx; code=$?; ls; exit $code

@@ -1,0 +1,1 @@
+assay export resnet18

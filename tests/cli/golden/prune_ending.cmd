@@ -1,0 +1,1 @@
+assay prune resnet18 --percent 30 -o x.pt

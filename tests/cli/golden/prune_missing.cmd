@@ -1,0 +1,1 @@
+assay prune nothing.onnx --percent 30

@@ -1,0 +1,1 @@
+assay prune resnet18 -o x.net
