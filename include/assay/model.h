@@ -36,6 +36,8 @@ struct assay_model_options {
     int64_t classes;     /* 0: those of the variant */
     int64_t batch;       /* images at once; 0: 1 */
     int width, height;   /* of images, where they are free; 0: the model's */
+    int64_t min_size;    /* of a detector: pixels that the shorter side of
+                            images is resized to; 0: 800 */
     const char *weights; /* a checkpoint of a built-in model; NULL: random */
     uint64_t seed;       /* of the random ones */
     int has_no_weights;  /* not 0: neither load nor make any; the model cannot

@@ -52,6 +52,15 @@ static const struct option options[] = {
      .help = "images of one pass",
      .shown_default = "1",
      FIELD(batch)},
+    {.name = "min-size",
+     .kind = OPTION_INTEGER,
+     .value = "N",
+     .min = 16,
+     .max = 10000,
+     .help = "of a detector, pixels that the shorter side of images is "
+             "resized to",
+     .shown_default = "800",
+     FIELD(min_size)},
     {.name = "shape",
      .kind = OPTION_LIST,
      .value = "[INPUT=]SHAPE",
@@ -278,15 +287,17 @@ const struct command cmd_metrics = {
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".net", ".keras", ".h5",
-                                                  ".hdf5", NULL}},
+                 .endings = (const char *const[]){".onnx", ".net", ".keras",
+                                                  ".h5", ".hdf5", NULL}},
     .description =
         (const char *const[]){
             "Size, multiply-adds, parameters, memory, times, and metrics of "
             "your own, in one table; then the layers. MODEL is one of those "
             "of `assay run`, or an ONNX file. What has no value says why.",
             "With --data it is evaluated: a classifier on CIFAR or a folder a "
-            "class, a detector on COCO or Pascal VOC (docs/datasets.md).",
+            "class, a detector on COCO or Pascal VOC (docs/datasets.md); with "
+            "--dataset synthetic on shapes made up on the way, as `assay "
+            "train --synthetic` does.",
             "Keys for --only: eval_metric, eval_top5, eval_missed, of "
             "detectors eval_map_50, eval_map_75, eval_map_small, "
             "eval_map_medium, eval_map_large and eval_mask_map..., "

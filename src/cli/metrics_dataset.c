@@ -12,6 +12,7 @@ enum name {
     NAME_COCO,
     NAME_VOC,
     NAME_PETS,
+    NAME_SYNTHETIC,
     N_NAMES
 };
 
@@ -23,6 +24,7 @@ const char *const metrics_datasets[N_NAMES + 1] = {
     [NAME_COCO] = "coco",
     [NAME_VOC] = "voc",
     [NAME_PETS] = "oxford-iiit-pet",
+    [NAME_SYNTHETIC] = "synthetic",
 };
 
 const char *const metrics_splits[] = {"test", "train", NULL};
@@ -38,6 +40,7 @@ static const struct {
     [NAME_COCO] = {DATASET_COCO, MODEL_IMAGENET},
     [NAME_VOC] = {DATASET_VOC, MODEL_IMAGENET},
     [NAME_PETS] = {DATASET_PETS, MODEL_IMAGENET},
+    [NAME_SYNTHETIC] = {DATASET_SYNTHETIC, MODEL_IMAGENET},
 };
 
 const char *metrics_variant(const struct dataset_settings *settings)
@@ -92,6 +95,7 @@ static enum assay_status set_ends(const struct dataset_settings *settings,
 
 enum assay_status metrics_open_feed(const struct dataset_settings *settings,
                                     const char *model, bool is_onnx,
+                                    const struct synthetic_options *made,
                                     struct assay_model *loaded,
                                     struct feed **out, struct error *err)
 {
@@ -100,12 +104,13 @@ enum assay_status metrics_open_feed(const struct dataset_settings *settings,
                  .split = settings->split ? DATASET_TRAIN : DATASET_TEST,
                  .path = settings->path,
                  .limit = (size_t)settings->limit,
-                 .keeps_shapes = true},
+                 .keeps_shapes = true,
+                 .synthetic = *made},
     };
     enum assay_status st;
 
     *out = NULL;
-    if (!settings->path)
+    if (!settings->path && options.data.kind != DATASET_SYNTHETIC)
         return check_unused(settings, err);
     st = set_ends(settings, is_onnx, &options, err);
     return st ? st : feed_open(loaded, &options, out, err);

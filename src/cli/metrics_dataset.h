@@ -21,10 +21,12 @@ extern const char *const metrics_splits[];   /* for --split */
 /* The variant of a built-in classifier that fits the dataset. */
 const char *metrics_variant(const struct dataset_settings *settings);
 
-/* model: its full name, or the path of an ONNX file. Without a path *out is
- * NULL; options that say something about a dataset are refused then. */
+/* model: its full name, or the path of an ONNX file. made: the images where
+ * they are made up. Without a path *out is NULL; options that say something
+ * about a dataset are refused then. */
 enum assay_status metrics_open_feed(const struct dataset_settings *settings,
                                     const char *model, bool is_onnx,
+                                    const struct synthetic_options *made,
                                     struct assay_model *loaded,
                                     struct feed **out, struct error *err);
 

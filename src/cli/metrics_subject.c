@@ -52,6 +52,23 @@ static enum assay_status copy_shapes(const struct shape_list *list,
     return ASSAY_OK;
 }
 
+/* Those that `assay train` makes for the same settings. */
+static struct synthetic_options
+made_images(const struct metrics_settings *settings, const char *model,
+            bool is_onnx)
+{
+    bool is_detector = !is_onnx && model_task(model) == TASK_DETECTION;
+    int64_t n = settings->classes;
+
+    return (struct synthetic_options){
+        .width = (int)settings->min_size,
+        .height = (int)settings->min_size,
+        .n_classes = n > 0 ? (size_t)(n - is_detector) : 0,
+        .seed = (uint64_t)settings->seed,
+        .has_one = !is_detector,
+    };
+}
+
 static enum assay_status load_model(const struct metrics_settings *settings,
                                     const struct assay_input_shape *shapes,
                                     const char *word,
@@ -62,18 +79,21 @@ static enum assay_status load_model(const struct metrics_settings *settings,
         .variant = metrics_variant(&settings->dataset),
         .classes = settings->classes,
         .batch = settings->batch,
+        .min_size = settings->min_size,
         .seed = (uint64_t)settings->seed,
         .has_no_weights = settings->has_no_weights,
         .threads = (int)settings->threads,
         .tell = say,
     };
     struct assay_error error = {0};
+    struct synthetic_options made;
     const char *name;
     bool is_onnx;
     enum assay_status st = run_find_model(word, &name, &is_onnx, err);
 
     if (st)
         return st;
+    made = made_images(settings, name, is_onnx);
     if (is_onnx) {
         wanted.shapes = shapes;
         wanted.n_shapes = settings->shapes.n;
@@ -83,7 +103,7 @@ static enum assay_status load_model(const struct metrics_settings *settings,
     st = take(assay_model_load(name, &wanted, &subject->model, &error), &error,
               err);
     return st ? st
-              : metrics_open_feed(&settings->dataset, name, is_onnx,
+              : metrics_open_feed(&settings->dataset, name, is_onnx, &made,
                                   subject->model, &subject->feed, err);
 }
 

@@ -12,7 +12,7 @@
 /* What the options say. */
 struct metrics_settings {
     const char *compare, *weights;
-    int64_t seed, classes, batch, threads, iterations;
+    int64_t seed, classes, batch, min_size, threads, iterations;
     struct dataset_settings dataset;
     struct words shapes;
     struct words plugins, arguments;

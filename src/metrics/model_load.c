@@ -158,6 +158,8 @@ static enum assay_status set_build(struct assay_model *model,
     job->build.n_images = options->batch > 0 ? options->batch : 1;
     if (options->classes > 0)
         job->build.n_classes = options->classes;
+    if (options->min_size > 0)
+        job->build.min_size = options->min_size;
     if (job->weights)
         job->build.norm_eps = weights_norm_eps(job->weights);
     if (options->width)
