@@ -1,4 +1,5 @@
 /* Every model of the zoo can be trained, all of it. */
+#include "base/mem.h"
 #include "models/models.h"
 #include "ops/ops.h"
 #include "ops/train_pass.h"
@@ -41,5 +42,89 @@ TEST(gradients_pass_through_every_classifier)
             CHECK(graph_node(graph, i)->op != &op_dropout);
         }
         graph_free(graph);
+    }
+}
+
+/* ---- detectors ---------------------------------------------------------- */
+
+/* What chooses, matches and samples: no gradient is meant to pass. */
+static bool is_choice(const struct op_class *op)
+{
+    static const struct op_class *const choices[] = {
+        &op_detection_transform, &op_detection_targets, &op_anchor_grid,
+        &op_anchor_match,        &op_anchor_sample,     &op_rpn_decode,
+        &op_rpn_top_k,           &op_rpn_nms,           &op_roi_sample,
+        &op_roi_positives,       &op_mask_targets};
+
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (choices[i] == op)
+            return true;
+    }
+    return false;
+}
+
+/* Marks what gradients of the losses reach. */
+static void mark_reached(const struct graph *graph, bool *is_reached)
+{
+    for (size_t i = 0; i < graph_output_count(graph); i++) {
+        const char *name;
+        uint32_t value = graph_output_at(graph, i, &name);
+
+        is_reached[value] |= strncmp(name, "loss", 4) == 0;
+    }
+    for (size_t i = graph_node_count(graph); i-- > 0;) {
+        const struct node *node = graph_node(graph, i);
+        bool passes = false;
+
+        for (size_t k = 0; k < node->n_outputs; k++)
+            passes |= is_reached[node->outputs[k]];
+        if (passes && !node->op->backward && !node->op->is_view &&
+            !is_choice(node->op))
+            printf("%s has no backward\n", node->op->name);
+        if (passes)
+            CHECK(node->op->backward || node->op->is_view ||
+                  is_choice(node->op));
+        passes = passes && (node->op->backward || node->op->is_view);
+        for (size_t k = 0; passes && k < node->n_inputs; k++) {
+            if (node->inputs[k] != GRAPH_NONE)
+                is_reached[node->inputs[k]] = true;
+        }
+    }
+}
+
+static void check_detector(const char *name, enum model_norm norm,
+                           int64_t layers)
+{
+    struct model_options options = model_defaults();
+    struct graph *graph;
+    bool *is_reached;
+
+    options.is_training = true;
+    options.norm = norm;
+    options.trainable_layers = layers;
+    CHECK_STATUS(model_build(name, &options, &graph, &err), ASSAY_OK, &err);
+    is_reached = mem_array(graph_value_count(graph), sizeof *is_reached);
+    CHECK(is_reached);
+    mark_reached(graph, is_reached);
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        const struct value *value = graph_value(graph, i);
+
+        if (value->kind == VALUE_PARAMETER && !value->is_frozen &&
+            !is_reached[i])
+            printf("%s: no gradient reaches %s\n", name, value->name);
+        CHECK(value->kind != VALUE_PARAMETER || value->is_frozen ||
+              is_reached[i]);
+    }
+    mem_free(is_reached);
+    graph_free(graph);
+}
+
+TEST(gradients_reach_all_that_a_detector_trains)
+{
+    for (const char *const *name = model_names(); *name; name++) {
+        if (model_task(*name) != TASK_DETECTION)
+            continue;
+        check_detector(*name, NORM_FROZEN, 3);
+        check_detector(*name, NORM_BATCH, 5);
     }
 }

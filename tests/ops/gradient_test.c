@@ -14,10 +14,10 @@
 #include <string.h>
 
 enum {
-    points = 5,            /* -2h, -h, 0, h, 2h */
-    small_work = 20000,    /* MACs, or elements: checked element by element */
-    large_work = 20000000, /* left out: nothing new comes with the size */
-    single_elements = 24   /* of each input, of small cases */
+    points = 5,           /* -2h, -h, 0, h, 2h */
+    small_work = 20000,   /* MACs, or elements: checked element by element */
+    large_work = 2000000, /* left out: nothing new comes with the size */
+    single_elements = 16  /* of each input, of small cases */
 };
 
 static const float step_size = 0x1p-6F;
