@@ -43,6 +43,7 @@ static const struct {
     {&op_mul, backward_mul, reads_mul},
     {&op_concat, backward_concat, NULL},
     {&op_resize_nearest, backward_resize_nearest, NULL},
+    {&op_roi_align, backward_roi_align, reads_as_portable},
     {&op_dropout, backward_dropout, NULL},
     {&op_batch_norm, backward_batch_norm, reads_batch_norm},
     {&op_batch_norm_training, backward_batch_norm_training,

@@ -321,7 +321,7 @@ onednn_backward backward_conv2d, backward_conv_transpose2d, backward_linear,
     backward_max_pool2d, backward_avg_pool2d, backward_adaptive_avg_pool2d,
     backward_relu, backward_clip, backward_add, backward_mul, backward_concat,
     backward_resize_nearest, backward_dropout, backward_batch_norm,
-    backward_batch_norm_training, backward_activation;
+    backward_batch_norm_training, backward_activation, backward_roi_align;
 
 struct op_reads reads_conv2d(const struct node *node, uint64_t wanted);
 struct op_reads reads_conv_transpose2d(const struct node *node,

@@ -1,8 +1,10 @@
-/* backend/dnnl/roi_features.c - RoiAlign, by the op's own kernel on maps as
- * convolutions leave them. */
+/* backend/dnnl/roi_features.c - RoiAlign, both ways, by the op's own kernels on
+ * maps as convolutions leave them. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/roi_align.h"
+
+#include <string.h>
 
 /* The map as the kernel reads it: dense or in blocks of 16 channels, after a
  * reorder into *own where it is neither. */
@@ -52,5 +54,62 @@ enum assay_status forward_roi_align(struct onednn *dn, struct job *job,
         st = roi_align_maps(job->context, job->node, inputs, maps, n, y, err);
     for (size_t i = 0; i < n_owned; i++)
         tensor_release(&own[i]);
+    return st;
+}
+
+/* ---- backward ------------------------------------------------------------ */
+
+/* Zeros in blocks of 16 channels, as the kernel that made the map wants its
+ * gradient. */
+static enum assay_status make_gradient(struct onednn *dn, const struct job *job,
+                                       const struct shape *shape,
+                                       struct tensor *out, struct error *err)
+{
+    dnnl_memory_desc_t desc;
+    enum assay_status st = onednn_status(
+        dnnl_memory_desc_init_by_tag(&desc, 4, dims_of(shape->dims, 4).of,
+                                     dnnl_f32, dnnl_nChw16c),
+        "describe the gradient of a map", err);
+
+    if (!st)
+        st = layout_tensor(dn, job->context->pool, &desc, shape, out, err);
+    if (!st)
+        memset(tensor_data(out), 0, dnnl_memory_desc_get_size(&desc));
+    return st;
+}
+
+enum assay_status backward_roi_align(struct onednn *dn, struct job *job,
+                                     const struct op_backward *pass,
+                                     struct error *err)
+{
+    size_t n = job->node->n_inputs - ROI_ALIGN_MAPS;
+    struct roi_map maps[ROI_ALIGN_MAX_LEVELS];
+    float *dx[ROI_ALIGN_MAX_LEVELS] = {NULL};
+    dnnl_memory_desc_t dense = desc_dense(&pass->dy[0]->shape);
+    struct tensor dy = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < n; i++) {
+        const struct shape *x = &pass->inputs[ROI_ALIGN_MAPS + i]->shape;
+        struct tensor *to = &pass->dx[ROI_ALIGN_MAPS + i];
+
+        maps[i] = (struct roi_map){.n_images = x->dims[0],
+                                   .channels = x->dims[1],
+                                   .height = x->dims[2],
+                                   .width = x->dims[3],
+                                   .is_blocked = true};
+        if (!op_wants(pass, ROI_ALIGN_MAPS + i))
+            continue;
+        st = make_gradient(dn, job, x, to, err);
+        if (!st)
+            dx[i] = tensor_f32(to);
+    }
+    if (!st)
+        st = layout_convert(dn, job->context->pool, pass->dy[0], &dense, &dy,
+                            err);
+    if (!st)
+        st = roi_align_maps_backward(job->context, job->node, pass->inputs,
+                                     maps, n, &dy, dx, err);
+    tensor_release(&dy);
     return st;
 }
