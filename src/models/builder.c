@@ -24,7 +24,8 @@ enum assay_status builder_start(struct builder *builder, const char *name,
     *builder = (struct builder){.scope = GRAPH_NONE,
                                 .err = err,
                                 .norm = options->norm,
-                                .norm_eps = options->norm_eps};
+                                .norm_eps = options->norm_eps,
+                                .is_training = options->is_training};
     builder->st = graph_new(&builder->graph, err);
     if (!builder->st)
         builder->st = graph_set_name(builder->graph, name, class_name, err);

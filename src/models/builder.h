@@ -18,8 +18,9 @@ struct builder {
     enum model_norm norm;
     float norm_eps;
     float norm_momentum; /* 0: as PyTorch has it */
-    bool is_unused;      /* layers give their parameters only: no op is added */
-    char index[16];      /* see builder_index() */
+    bool is_training;
+    bool is_unused; /* layers give their parameters only: no op is added */
+    char index[16]; /* see builder_index() */
 };
 
 enum assay_status builder_start(struct builder *builder, const char *name,

@@ -1,6 +1,8 @@
 /* models/classifier.c - how every classifier begins and ends. */
 #include "models/family.h"
 
+#include "ops/train_pass.h"
+
 uint32_t classifier_start(struct builder *builder, const struct member *member,
                           const char *class_name,
                           const struct model_options *options,
@@ -20,5 +22,7 @@ enum assay_status classifier_finish(struct builder *builder, uint32_t x,
                                     struct graph **out)
 {
     builder_output(builder, "logits", x);
+    if (!builder->st && builder->is_training)
+        builder->st = graph_make_training(builder->graph, NULL, builder->err);
     return builder_finish(builder, out);
 }

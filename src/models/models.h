@@ -85,9 +85,9 @@ struct model_options model_options_for(const char *name,
  * "seed" int64 [1], from which all follows that is drawn at random; it gives
  * loss_classifier, loss_box_reg, loss_mask, loss_objectness, loss_rpn_box_reg.
  * A classifier takes "labels" int64 [n] and "seed", and gives "loss" beside its
- * logits. New running statistics of norms are outputs too, with the names of
- * the buffers that they are to replace. What torchvision does not train is
- * frozen. */
+ * logits; GoogLeNet learns without its auxiliary heads. New running statistics
+ * of norms are outputs too, with the names of the buffers that they are to
+ * replace. What torchvision does not train is frozen. */
 enum assay_status model_build(const char *name,
                               const struct model_options *options,
                               struct graph **out, struct error *err);

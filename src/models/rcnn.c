@@ -449,10 +449,12 @@ static void build_all(struct rcnn *rcnn)
     if (rcnn->has_masks)
         build_masks(rcnn);
     builder_leave(builder);
-    if (rcnn->options->is_training)
+    if (rcnn->options->is_training) {
+        rcnn_training_norms(rcnn);
         rcnn_training_freeze(rcnn);
-    else
+    } else {
         build_results(rcnn);
+    }
 }
 
 static enum assay_status build(const struct member *member,

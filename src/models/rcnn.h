@@ -62,6 +62,7 @@ void rcnn_training_samples(struct rcnn *rcnn);
 void rcnn_training_boxes(struct rcnn *rcnn); /* behind the box predictor */
 void rcnn_training_positives(struct rcnn *rcnn);
 void rcnn_training_masks(struct rcnn *rcnn); /* behind the mask predictor */
+void rcnn_training_norms(struct rcnn *rcnn);
 void rcnn_training_freeze(struct rcnn *rcnn);
 
 #endif

@@ -13,6 +13,7 @@
 #include "ops/roi_positives.h"
 #include "ops/roi_sample.h"
 #include "ops/rpn_loss.h"
+#include "ops/train_pass.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -201,6 +202,14 @@ void rcnn_training_masks(struct rcnn *rcnn)
                                 [MASK_LOSS_TARGETS] = wanted},
                    MASK_LOSS_INPUTS);
     builder_output(builder, "loss_mask", loss);
+}
+
+void rcnn_training_norms(struct rcnn *rcnn)
+{
+    struct builder *builder = &rcnn->builder;
+
+    if (!builder->st && builder->norm == NORM_BATCH)
+        builder->st = graph_train_norms(builder->graph, builder->err);
 }
 
 /* Whether torchvision trains this tensor of the backbone's body, with so many
