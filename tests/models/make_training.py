@@ -1,0 +1,161 @@
+"""Trains a model of torchvision for some steps and writes, into the folder given,
+what went in, the losses, the gradients of the first step and what became of
+parameters and running statistics.
+
+    make_training.py FOLDER CASE STEPS
+
+FOLDER/CASE.safetensors has, beside the inputs: losses [steps, n] in the order
+of LOSSES, "grad.NAME", "step1.NAME" of the running statistics and "last.NAME"
+of the parameters that are not large. Weights come from the formula of
+make_zoo.py. Whatever is drawn at random is made to be all there is, or
+nothing. Exits with 77 where there is no torchvision.
+"""
+import math
+import os
+import sys
+
+try:
+    import numpy
+    import torch
+    import torchvision
+    from torchvision.models.detection import FasterRCNN, MaskRCNN
+    from torchvision.models.detection.backbone_utils import (
+        _resnet_fpn_extractor)
+    from torchvision.ops.misc import FrozenBatchNorm2d
+except ImportError:
+    sys.exit(77)
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import make_zoo
+import safetensors_out
+
+ALL = 1 << 20
+CLASSES = 7
+LARGE = 1 << 16
+LOSSES = ["loss_classifier", "loss_box_reg", "loss_mask", "loss_objectness",
+          "loss_rpn_box_reg"]
+SIZES = [(120, 160), (150, 100)]
+BOXES = [[[10, 20, 90, 100], [60, 30, 150, 110], [5, 5, 40, 38]],
+         [[20.5, 30.25, 80, 140]]]
+LABELS = [[1, 6, 3], [2]]
+
+
+def build_detector(masks, depth, frozen):
+    norm = FrozenBatchNorm2d if frozen else torch.nn.BatchNorm2d
+    body = getattr(torchvision.models, "resnet%d" % depth)(norm_layer=norm)
+    backbone = _resnet_fpn_extractor(body, 3 if frozen else 5)
+    model = (MaskRCNN if masks else FasterRCNN)(
+        backbone, CLASSES, min_size=128, max_size=200,
+        rpn_pre_nms_top_n_train=ALL, rpn_post_nms_top_n_train=60,
+        rpn_batch_size_per_image=ALL, box_batch_size_per_image=ALL)
+    return model
+
+
+def mask_of(box, size):
+    """An ellipse."""
+    y, x = torch.meshgrid(*(torch.arange(n) + 0.5 for n in size),
+                          indexing="ij")
+    cx, cy = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return (((x - cx) / (box[2] - box[0])) ** 2 +
+            ((y - cy) / (box[3] - box[1])) ** 2 < 0.25).to(torch.uint8)
+
+
+def detector_batch(masks, out):
+    images = [torch.from_numpy(make_zoo.uniform("image%d" % i, 3 * h * w))
+              .view(3, h, w) * 0.5 + 0.5 for i, (h, w) in enumerate(SIZES)]
+    targets = [{"boxes": torch.tensor(b, dtype=torch.float32),
+                "labels": torch.tensor(l)} for b, l in zip(BOXES, LABELS)]
+    if masks:
+        for target, size in zip(targets, SIZES):
+            target["masks"] = torch.stack(
+                [mask_of(b, size) for b in target["boxes"].tolist()])
+    for i, (image, target) in enumerate(zip(images, targets)):
+        out["image_%d" % i] = image
+        if masks:
+            out["masks_%d" % i] = target["masks"]
+    out["boxes"] = torch.cat([t["boxes"] for t in targets])
+    out["labels"] = torch.cat([t["labels"] for t in targets])
+    out["counts"] = torch.tensor([len(t["labels"]) for t in targets])
+    out["seed"] = torch.tensor([1])
+    return lambda model: model(images, targets)
+
+
+def classifier_batch(out):
+    images = torch.from_numpy(make_zoo.uniform("images", 4 * 3 * 64 * 64)).view(
+        4, 3, 64, 64)
+    labels = torch.tensor([3, 0, 19, 7])
+    out.update(images=images, labels=labels, seed=torch.tensor([1]))
+    return lambda model: {
+        "loss": torch.nn.functional.cross_entropy(model(images), labels)}
+
+
+def build(case, out):
+    """The model and what makes its losses."""
+    parts = case.split("-")
+    if parts[0] not in ("fasterrcnn", "maskrcnn"):
+        model = make_zoo.build(case)
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0
+        return model, classifier_batch(out)
+    masks = parts[0] == "maskrcnn"
+    model = build_detector(masks, int(parts[1]), parts[2] == "frozen")
+    return model, detector_batch(masks, out)
+
+
+def calm(model):
+    """Keeps what norms make clear of the kinks of activations, five standard
+    deviations away; one channel of four is always off. Which side of a kink a
+    value falls on may depend on rounding, and then so do gradients: float32
+    itself is 1e-2 away from float64 in those of mobilenet_v2."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            off = torch.arange(len(module.bias)) % 4 == 3
+            module.weight *= 0.4
+            module.bias += torch.where(off, -2.0, 2.0)
+
+
+def train(case, steps):
+    out = {}
+    model, losses_of = build(case, out)
+    with torch.no_grad():
+        make_zoo.fill(model)
+        calm(model)
+    model.train()
+    trained = [p for p in model.parameters() if p.requires_grad]
+    rate = 2e-4 if "-" in case else 1e-2
+    optimizer = torch.optim.SGD(trained, lr=rate, momentum=0.9,
+                                weight_decay=5e-4)
+    out["rate"] = torch.tensor([rate])
+    rows = []
+    for step in range(steps):
+        losses = losses_of(model)
+        names = [n for n in LOSSES + ["loss"] if n in losses]
+        rows.append(torch.stack([losses[n].detach() for n in names]))
+        optimizer.zero_grad()
+        sum(losses.values()).backward()
+        if step == 0:
+            for name, value in model.named_parameters():
+                if value.grad is not None:
+                    out["grad." + name] = value.grad.clone()
+        optimizer.step()
+        if step == 0:
+            for name, value in model.named_buffers():
+                if name.endswith(("running_mean", "running_var")):
+                    out["step1." + name] = value.clone()
+    for name, value in model.named_parameters():
+        if value.numel() <= LARGE:
+            out["last." + name] = value.detach().clone()
+    out["losses"] = torch.stack(rows)
+    return out
+
+
+def main(folder, case, steps):
+    for name in ("kaiming_normal_", "kaiming_uniform_", "normal_", "uniform_",
+                 "trunc_normal_"):
+        setattr(torch.nn.init, name, lambda tensor, *_, **__: tensor)
+    safetensors_out.write("%s/%s.safetensors" % (folder, case), train(case, int(steps)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

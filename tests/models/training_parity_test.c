@@ -1,0 +1,441 @@
+/* Models in training against torchvision's: the same weights, images and
+ * targets; losses, the gradient of every parameter, running statistics, and
+ * some steps of SGD. make_training.py asks torchvision. */
+#include "backend/backend.h"
+#include "base/mem.h"
+#include "detect/torchvision.h"
+#include "engine/engine.h"
+#include "engine/optimizer.h"
+#include "models/models.h"
+#include "ops/batch_norm.h"
+#include "ops/ops.h"
+#include "ops/train_pass.h"
+#include "test.h"
+#include "zoo_fill.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { max_inputs = 16, all = 1 << 20 };
+
+static struct error err;
+static struct pool *pool;
+
+struct training {
+    const char *model;   /* of ours */
+    const char *of_them; /* the case of make_training.py */
+    enum model_norm norm;
+    int n_steps;
+};
+
+/* The largest differences, as measured; printed where ASSAY_PARITY_SIZE asks
+ * for numbers, see parity_test.c of the detectors. */
+struct errors {
+    double loss, gradient, statistic; /* of the first step */
+    double later_loss, parameter;     /* after some steps */
+    const char *worst_gradient;
+};
+
+static struct model_options options_of(const struct training *training)
+{
+    struct model_options options =
+        model_options_for(training->model, MODEL_IMAGENET);
+
+    options.norm = training->norm;
+    if (model_task(training->model) == TASK_CLASSIFICATION) {
+        options.n_classes = 20;
+        return options;
+    }
+    options.is_training = true;
+    options.n_images = 2;
+    options.n_classes = 7;
+    options.min_size = 128;
+    options.max_size = 200;
+    options.sampling.proposals = all;
+    options.sampling.kept_proposals = 60;
+    options.sampling.anchors = all;
+    options.sampling.boxes = all;
+    return options;
+}
+
+/* Nothing is dropped: what is could not be the same. */
+static struct graph *build(const struct training *training)
+{
+    struct train_pass_options nothing = {.drops_nothing = true};
+    struct model_options options = options_of(training);
+    struct graph *graph;
+
+    CHECK_STATUS(model_build(training->model, &options, &graph, &err), ASSAY_OK,
+                 &err);
+    if (!options.is_training)
+        CHECK_STATUS(graph_make_training(graph, &nothing, &err), ASSAY_OK,
+                     &err);
+    return graph;
+}
+
+/* As calm() of make_training.py: norms that are trained leave the kinks of
+ * activations alone. */
+static void calm(struct graph *graph)
+{
+    for (size_t i = 0; i < graph_node_count(graph); i++) {
+        const struct node *node = graph_node(graph, i);
+        const struct value *weight, *bias;
+
+        if (node->op != &op_batch_norm_training)
+            continue;
+        weight = graph_value(graph, node->inputs[BATCH_NORM_WEIGHT]);
+        bias = graph_value(graph, node->inputs[BATCH_NORM_BIAS]);
+        for (size_t c = 0; c < tensor_elements(&bias->data); c++) {
+            tensor_f32(&weight->data)[c] *= 0.4F;
+            tensor_f32(&bias->data)[c] += c % 4 == 3 ? -2 : 2;
+        }
+    }
+}
+
+/* ---- comparing ---------------------------------------------------------- */
+
+static double tensor_norm(const struct tensor *tensor)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < tensor_elements(tensor); i++)
+        sum += pow((double)tensor_f32(tensor)[i], 2);
+    return sqrt(sum);
+}
+
+/* The norm of the difference against that of what is wanted. */
+static double norm_error(const struct tensor *got, const struct tensor *want)
+{
+    double norm = tensor_norm(want), sum = 0;
+
+    CHECK(shape_equal(&got->shape, &want->shape));
+    for (size_t i = 0; i < tensor_elements(want); i++)
+        sum += pow((double)tensor_f32(got)[i] - (double)tensor_f32(want)[i], 2);
+    return norm > 0 ? sqrt(sum) / norm : sqrt(sum);
+}
+
+/* Borrows nothing: "PREFIX.NAME" of the answers against a tensor; 0 where they
+ * have none. */
+static double answer_error(const struct checkpoint *answers, const char *prefix,
+                           const char *name, const struct tensor *got)
+{
+    struct tensor want;
+    char key[256];
+    double off;
+    size_t i;
+
+    snprintf(key, sizeof key, "%s.%s", prefix, name);
+    if (!checkpoint_find(answers, key, &i))
+        return 0;
+    want = answer_tensor(answers, pool, key);
+    off = norm_error(got, &want);
+    tensor_release(&want);
+    return off;
+}
+
+/* The norm of all gradients together, and how many there are. */
+static double all_gradients(const struct checkpoint *answers, size_t *n)
+{
+    double sum = 0;
+
+    *n = 0;
+    for (size_t i = 0; i < checkpoint_count(answers); i++) {
+        const char *name = checkpoint_tensor(answers, i)->name;
+        struct tensor tensor;
+
+        if (strncmp(name, "grad.", 5) != 0)
+            continue;
+        tensor = answer_tensor(answers, pool, name);
+        sum += pow(tensor_norm(&tensor), 2);
+        tensor_release(&tensor);
+        ++*n;
+    }
+    return sqrt(sum);
+}
+
+/* The bias of a norm that another norm follows changes nothing: of its
+ * gradient there is only rounding, which is not compared, but small. */
+static double gradient_error(const struct checkpoint *answers, const char *name,
+                             const struct tensor *got, double vanishing)
+{
+    struct tensor want;
+    char key[256];
+    double off;
+
+    snprintf(key, sizeof key, "grad.%s", name);
+    want = answer_tensor(answers, pool, key);
+    off = norm_error(got, &want);
+    if (tensor_norm(&want) < vanishing)
+        off = tensor_norm(got) < vanishing ? 0 : 1;
+    tensor_release(&want);
+    return off;
+}
+
+/* Every parameter that they have a gradient for has one, and no other. */
+static void compare_gradients(const struct graph *graph,
+                              const struct engine *engine,
+                              const struct checkpoint *answers,
+                              struct errors *errors)
+{
+    size_t n = 0, n_wanted;
+    double vanishing = 1e-6 * all_gradients(answers, &n_wanted);
+
+    for (uint32_t id = 0; id < graph_value_count(graph); id++) {
+        const struct value *value = graph_value(graph, id);
+        const struct tensor *gradient = engine_gradient(engine, id);
+        double off;
+
+        if (value->kind != VALUE_PARAMETER || !gradient)
+            continue;
+        CHECK(!value->is_frozen);
+        n++;
+        off = gradient_error(answers, value->name, gradient, vanishing);
+        if (!(off <= errors->gradient)) {
+            errors->gradient = off;
+            errors->worst_gradient = value->name;
+        }
+    }
+    CHECK_INT(n, n_wanted);
+}
+
+/* ---- one step ----------------------------------------------------------- */
+
+static const char *const loss_names[] = {"loss_classifier",  "loss_box_reg",
+                                         "loss_mask",        "loss_objectness",
+                                         "loss_rpn_box_reg", "loss"};
+
+/* Our losses in their order. */
+static size_t list_losses(const struct graph *graph,
+                          const struct tensor *outputs, double *losses)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < sizeof loss_names / sizeof *loss_names; k++) {
+        for (size_t i = 0; i < graph_output_count(graph); i++) {
+            const char *name;
+
+            graph_output_at(graph, i, &name);
+            if (strcmp(name, loss_names[k]) == 0)
+                losses[n++] = (double)*tensor_f32(&outputs[i]);
+        }
+    }
+    return n;
+}
+
+static double compare_losses(const struct graph *graph,
+                             const struct tensor *outputs,
+                             const struct tensor *want, int step)
+{
+    double losses[8], worst = 0;
+    size_t n = list_losses(graph, outputs, losses);
+
+    CHECK_INT(n, want->shape.dims[1]);
+    for (size_t i = 0; i < n; i++) {
+        double w = (double)tensor_f32(want)[(size_t)step * n + i];
+
+        worst = fmax(worst, fabs(losses[i] - w) / fabs(w));
+        CHECK(isfinite(losses[i]));
+    }
+    return worst;
+}
+
+/* New statistics are outputs with the names of the buffers they replace. */
+static void take_statistics(struct graph *graph, struct tensor *outputs,
+                            const struct checkpoint *answers,
+                            struct errors *errors)
+{
+    for (size_t i = 0; i < graph_output_count(graph); i++) {
+        const char *name;
+        uint32_t id;
+
+        graph_output_at(graph, i, &name);
+        id = graph_find_value(graph, name);
+        if (id == GRAPH_NONE || graph_value(graph, id)->kind != VALUE_BUFFER)
+            continue;
+        if (answers)
+            errors->statistic =
+                fmax(errors->statistic,
+                     answer_error(answers, "step1", name, &outputs[i]));
+        memcpy(tensor_data(&graph_value(graph, id)->data),
+               tensor_data(&outputs[i]), tensor_bytes(&outputs[i]));
+    }
+}
+
+static size_t bring_inputs(const struct graph *graph,
+                           const struct checkpoint *answers,
+                           struct tensor *inputs)
+{
+    size_t n = graph_input_count(graph);
+
+    CHECK(n <= max_inputs);
+    for (size_t i = 0; i < n; i++)
+        inputs[i] = answer_tensor(
+            answers, pool, graph_value(graph, graph_input_at(graph, i))->name);
+    return n;
+}
+
+static void train(struct graph *graph, const struct checkpoint *answers,
+                  int n_steps, struct errors *errors)
+{
+    struct engine_options engine_options = {
+        .backend = backend_best(),
+        .backend_options = {
+            .n_threads = 2, .is_training = true, .is_plain = true}};
+    struct optimizer_options sgd = optimizer_defaults(OPTIMIZER_SGD);
+    size_t n_outputs = graph_output_count(graph), n_inputs;
+    struct tensor *outputs = mem_array(n_outputs, sizeof *outputs);
+    struct tensor inputs[max_inputs];
+    struct tensor want = answer_tensor(answers, pool, "losses");
+    struct tensor rate = answer_tensor(answers, pool, "rate");
+    struct optimizer *optimizer;
+    struct engine *engine;
+
+    sgd.momentum = 0.9;
+    sgd.weight_decay = 5e-4;
+    sgd.n_threads = 2;
+    CHECK(outputs != NULL);
+    n_inputs = bring_inputs(graph, answers, inputs);
+    CHECK_STATUS(engine_new(graph, pool, &engine_options, &engine, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(optimizer_new(graph, pool, &sgd, &optimizer, &err), ASSAY_OK,
+                 &err);
+    for (int step = 0; step < n_steps; step++) {
+        double off;
+
+        CHECK_STATUS(engine_run(engine, inputs, outputs, &err), ASSAY_OK, &err);
+        off = compare_losses(graph, outputs, &want, step);
+        if (step == 0)
+            errors->loss = off;
+        errors->later_loss = fmax(errors->later_loss, off);
+        CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
+        if (step == 0)
+            compare_gradients(graph, engine, answers, errors);
+        take_statistics(graph, outputs, step == 0 ? answers : NULL, errors);
+        CHECK_STATUS(
+            optimizer_step(optimizer, engine, (double)*tensor_f32(&rate), &err),
+            ASSAY_OK, &err);
+        for (size_t i = 0; i < n_outputs; i++)
+            tensor_release(&outputs[i]);
+    }
+    optimizer_free(optimizer);
+    engine_free(engine);
+    for (size_t i = 0; i < n_inputs; i++)
+        tensor_release(&inputs[i]);
+    tensor_release(&want);
+    tensor_release(&rate);
+    mem_free(outputs);
+}
+
+static void compare_parameters(const struct graph *graph,
+                               const struct checkpoint *answers,
+                               struct errors *errors)
+{
+    for (uint32_t id = 0; id < graph_value_count(graph); id++) {
+        const struct value *value = graph_value(graph, id);
+
+        if (value->kind == VALUE_PARAMETER)
+            errors->parameter =
+                fmax(errors->parameter,
+                     answer_error(answers, "last", value->name, &value->data));
+    }
+}
+
+static void check_training(const struct training *training)
+{
+    struct errors errors = {0};
+    struct checkpoint *answers;
+    struct graph *graph;
+    char arguments[64], path[1024];
+    const char *folder;
+
+    snprintf(arguments, sizeof arguments, "%s %d", training->of_them,
+             training->n_steps);
+    folder = torchvision_ask(training->of_them, "models/make_training.py",
+                             arguments);
+    answers = answer_open(folder, training->of_them);
+    CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    graph = build(training);
+    zoo_fill(graph, pool);
+    calm(graph);
+    train(graph, answers, training->n_steps, &errors);
+    compare_parameters(graph, answers, &errors);
+    print_message(
+        "%s: losses %.1e, gradients %.1e (%s), statistics %.1e; after "
+        "%d steps losses %.1e, parameters %.1e\n",
+        training->of_them, errors.loss, errors.gradient,
+        errors.worst_gradient ? errors.worst_gradient : "none",
+        errors.statistic, training->n_steps, errors.later_loss,
+        errors.parameter);
+    CHECK_NEAR(errors.loss, 0, 1e-4);
+    CHECK_NEAR(errors.gradient, 0, 1e-3);
+    CHECK_NEAR(errors.statistic, 0, 1e-4);
+    CHECK_NEAR(errors.later_loss, 0, 1e-2);
+    CHECK_NEAR(errors.parameter, 0, 1e-2);
+    graph_free(graph);
+    pool_free(pool);
+    checkpoint_free(answers);
+    snprintf(path, sizeof path, "%s/%s.safetensors", folder, training->of_them);
+    CHECK_INT(remove(path), 0); /* they are large */
+}
+
+TEST(faster_rcnn_with_frozen_norms_trains_three_layers_as_torchvision_does)
+{
+    check_training(&(struct training){
+        .model = "fasterrcnn_resnet50_fpn",
+        .of_them = "fasterrcnn-50-frozen",
+        .norm = NORM_FROZEN,
+        .n_steps = 10,
+    });
+}
+
+TEST(faster_rcnn_with_norms_in_training_trains_all_layers_as_torchvision_does)
+{
+    check_training(&(struct training){
+        .model = "fasterrcnn_resnet50_fpn",
+        .of_them = "fasterrcnn-50-batch",
+        .norm = NORM_BATCH,
+        .n_steps = 10,
+    });
+}
+
+TEST(the_small_faster_rcnn_trains_as_torchvision_s_does)
+{
+    check_training(&(struct training){
+        .model = "fasterrcnn_resnet18_fpn",
+        .of_them = "fasterrcnn-18-batch",
+        .norm = NORM_BATCH,
+        .n_steps = 2,
+    });
+}
+
+TEST(mask_rcnn_trains_as_torchvision_does)
+{
+    check_training(&(struct training){
+        .model = "maskrcnn_resnet50_fpn",
+        .of_them = "maskrcnn-50-frozen",
+        .norm = NORM_FROZEN,
+        .n_steps = 2,
+    });
+    check_training(&(struct training){
+        .model = "maskrcnn_resnet50_fpn",
+        .of_them = "maskrcnn-50-batch",
+        .norm = NORM_BATCH,
+        .n_steps = 2,
+    });
+}
+
+TEST(classifiers_train_as_torchvision_s_do)
+{
+    static const char *const models[] = {"resnet18", "mobilenet_v2",
+                                         "squeezenet1_1"};
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        check_training(&(struct training){
+            .model = models[i],
+            .of_them = models[i],
+            .norm = NORM_BATCH,
+            .n_steps = 10,
+        });
+}
