@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""assay train that is told to stop: it ends its step, keeps what it measured
+and a checkpoint, and ends by the signal; a second training goes on from there.
+
+    tests/cli/train_stop_test.py build/assay
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+CONFIG = """
+[training]
+num_workers = 1
+threads = 1
+checkpoint_every = 3
+[model]
+name = "squeezenet1_1"
+weights = "random"
+[dataset]
+kind = "synthetic"
+image_size = 64
+[profile]
+warmup_steps = 1
+"""
+
+
+def allow_signals():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def train(folder, *options):
+    return subprocess.Popen(
+        [PROGRAM, "train", "--tune", "0", *options], cwd=folder,
+        env=dict(os.environ, XDG_CACHE_HOME=folder + "/cache"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=allow_signals)
+
+
+def expect(what, is_so, outcome):
+    if not is_so:
+        sys.exit("%s: %s" % (what, outcome))
+
+
+def stop(folder):
+    """Sends the signal once a checkpoint is there, behind steps that count.
+    Gives the last step."""
+    child = train(folder, "--steps", "1000000")
+    while not os.path.exists(folder + "/train/run.safetensors") and \
+            child.poll() is None:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate()
+    outcome = (child.returncode, out, err)
+    expect("a stopped training ends by its signal",
+           child.returncode == -signal.SIGINT, outcome)
+    said = re.search(r"stopped behind step (\d+); --resume "
+                     r"train/run.safetensors goes on from there\n", err)
+    expect("it says so, with its checkpoint", said is not None, outcome)
+    expect("its screen is shown", re.search(r"\nstep +[0-9.]+ ms = ", out),
+           outcome)
+    expect("run and checkpoint are there, and nothing else",
+           sorted(os.listdir(folder + "/train")) ==
+           ["run.assay", "run.safetensors"], os.listdir(folder + "/train"))
+    return int(said.group(1))
+
+
+def resume(folder, last):
+    """Two more steps, of which the first warms up; then nothing is left to
+    do."""
+    steps = str(last + 2)
+    child = train(folder, "--resume", "train/run.safetensors", "--steps", steps)
+    out, err = child.communicate()
+    outcome = (child.returncode, out, err)
+    expect("it goes on", child.returncode == 0 and
+           "resumed behind step %d of %s" % (last, steps) in out, outcome)
+    expect("with the next step",
+           "  step %d/%s  " % (last + 1, steps) in err, outcome)
+    child = train(folder, "--resume", "train/run.safetensors", "--steps", steps)
+    out, err = child.communicate()
+    expect("and refuses what is done", child.returncode == 2 and
+           "has made %s steps already" % steps in err, (out, err))
+
+
+def main(folder):
+    os.mkdir(folder + "/.config")
+    with open(folder + "/.config/config.toml", "w", encoding="utf-8") as file:
+        file.write(CONFIG)
+    resume(folder, stop(folder))
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    main(scratch)

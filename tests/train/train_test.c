@@ -1,0 +1,338 @@
+/* What train/train.h, train_data.h and train_model.h promise. */
+#include "train/train.h"
+
+#include "base/cache.h"
+#include "base/mem.h"
+#include "formats/published.h"
+#include "store/store.h"
+#include "test.h"
+#include "train/train_data.h"
+#include "train/train_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct error err;
+
+static void set(struct train_config *config, const char *name,
+                const char *value)
+{
+    CHECK_STATUS(train_config_set(config, name, value, &err), ASSAY_OK, &err);
+}
+
+/* Four steps of a small classifier on made-up images. */
+static struct train_config small_config(void)
+{
+    struct train_config config = train_config_defaults();
+
+    err = (struct error){0};
+    set(&config, "model.name", "squeezenet1_1");
+    set(&config, "model.weights", "random");
+    set(&config, "dataset.kind", "synthetic");
+    set(&config, "dataset.image_size", "32");
+    set(&config, "training.steps", "4");
+    set(&config, "training.num_workers", "1");
+    set(&config, "training.threads", "1");
+    set(&config, "profile.warmup_steps", "1");
+    return config;
+}
+
+/* What was told of a training. */
+struct heard {
+    int n_plans, n_steps;
+    uint64_t planned_steps;
+    char weights[256], renewed[64], dataset[64];
+    double loss;
+};
+
+static void hear_plan(void *context, const struct train_plan *plan)
+{
+    struct heard *heard = context;
+
+    CHECK_INT(heard->n_steps, 0);
+    heard->n_plans++;
+    heard->planned_steps = plan->n_steps;
+    snprintf(heard->weights, sizeof heard->weights, "%s",
+             str_text(&plan->weights));
+    snprintf(heard->renewed, sizeof heard->renewed, "%s",
+             str_text(&plan->renewed));
+    snprintf(heard->dataset, sizeof heard->dataset, "%s",
+             str_text(&plan->dataset));
+}
+
+static void hear_step(void *context, const struct train_step *step)
+{
+    struct heard *heard = context;
+
+    heard->n_steps++;
+    CHECK_INT(step->step, heard->n_steps);
+    CHECK_INT(step->n_images, 2);
+    heard->loss = step->loss;
+}
+
+static enum assay_status train(const struct train_config *config,
+                               const char *export_path, struct heard *heard,
+                               struct train_report *report)
+{
+    static char run[512], checkpoint[512];
+    const struct train_job job = {.config = config,
+                                  .run_path = run,
+                                  .checkpoint_path = checkpoint,
+                                  .export_path = export_path,
+                                  .n_processors = 1,
+                                  .planned = hear_plan,
+                                  .stepped = hear_step,
+                                  .context = heard};
+
+    snprintf(run, sizeof run, "%s", test_path("run.assay"));
+    snprintf(checkpoint, sizeof checkpoint, "%s", test_path("run.safetensors"));
+    *heard = (struct heard){0};
+    return train_run(&job, report, &err);
+}
+
+TEST(a_training_tells_its_plan_and_leaves_a_run_and_weights)
+{
+    struct train_config config = small_config();
+    struct train_report report;
+    struct heard heard;
+    struct run *run;
+
+    CHECK_STATUS(train(&config, test_path("w.pth"), &heard, &report), ASSAY_OK,
+                 &err);
+    CHECK_INT(heard.n_plans, 1);
+    CHECK_INT(heard.planned_steps, 4);
+    CHECK_STR(heard.weights, "random (seed 0)");
+    CHECK_STR(heard.dataset, "synthetic");
+    CHECK_INT(heard.n_steps, 4);
+    CHECK_INT(report.n_steps, 4);
+    CHECK_NEAR(report.last_loss, heard.loss, 0);
+    CHECK(report.has_checkpoint);
+    CHECK_INT(access(test_path("w.pth"), R_OK), 0);
+
+    CHECK_STATUS(store_load(test_path("run.assay"), &run, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(run_iteration_count(run), 3);
+    CHECK_STR(run_fact(run, "model.weights"), "random (seed 0)");
+    CHECK_STR(run_fact(run, "input.note"), "1000 images of synthetic");
+    CHECK_STR(run_fact(run, "loader.workers"), "1");
+    CHECK_STR(run_fact(run, "config.training.steps"), "4");
+    CHECK_STR(run_fact(run, "config.dataset.kind"), "\"synthetic\"");
+    CHECK(!run_fact(run, "config.model.num_classes"));
+    run_free(run);
+    train_config_release(&config);
+}
+
+TEST(a_training_that_is_all_warm_up_has_one_step_that_counts)
+{
+    struct train_config config = small_config();
+    struct train_report report;
+    struct heard heard;
+    struct run *run;
+
+    set(&config, "training.steps", "2");
+    set(&config, "profile.warmup_steps", "100");
+    CHECK_STATUS(train(&config, NULL, &heard, &report), ASSAY_OK, &err);
+    CHECK_STATUS(store_load(test_path("run.assay"), &run, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(run_iteration_count(run), 1);
+    run_free(run);
+    train_config_release(&config);
+}
+
+TEST(weights_for_other_classes_are_taken_up_to_the_last_layer)
+{
+    struct train_config config = small_config();
+    struct train_report report;
+    struct heard heard;
+    char weights[512];
+
+    set(&config, "training.steps", "1");
+    snprintf(weights, sizeof weights, "%s", test_path("three.pth"));
+    CHECK_STATUS(train(&config, weights, &heard, &report), ASSAY_OK, &err);
+    set(&config, "model.weights", weights);
+    set(&config, "model.num_classes", "5");
+    CHECK_STATUS(train(&config, NULL, &heard, &report), ASSAY_OK, &err);
+    CHECK_STR(heard.weights, weights);
+    CHECK_STR(heard.renewed, "classifier.1");
+    train_config_release(&config);
+}
+
+TEST(a_file_of_weights_that_is_not_there_is_named)
+{
+    struct train_config config = small_config();
+    struct train_report report;
+    struct heard heard;
+
+    set(&config, "model.weights", "none.pth");
+    CHECK_INT(train(&config, NULL, &heard, &report), ASSAY_NOT_FOUND);
+    CHECK_HAS(err.text, "none.pth");
+    CHECK_INT(heard.n_plans, 0);
+    train_config_release(&config);
+}
+
+TEST(a_dataset_that_is_not_there_is_told_with_the_way_to_it)
+{
+    struct train_config config = train_config_defaults();
+    struct train_report report;
+    struct heard heard;
+
+    err = (struct error){0};
+    set(&config, "model.weights", "random");
+    set(&config, "dataset.root", "none");
+    CHECK_INT(train(&config, NULL, &heard, &report), ASSAY_NOT_FOUND);
+    CHECK_STR(err.text, "there is no dataset in none; 'assay data fetch "
+                        "oxford-iiit-pet' gets it, --synthetic trains without "
+                        "one");
+    train_config_release(&config);
+}
+
+TEST(fewer_images_than_a_batch_are_refused)
+{
+    struct train_config config = small_config();
+    struct train_report report;
+    struct heard heard;
+
+    set(&config, "model.name", "fasterrcnn_resnet50_fpn");
+    set(&config, "dataset.limit", "3");
+    set(&config, "training.batch_size", "4");
+    CHECK_INT(train(&config, NULL, &heard, &report), ASSAY_BAD_USAGE);
+    CHECK_STR(err.text, "3 images do not make one batch of 4");
+    train_config_release(&config);
+}
+
+TEST(a_number_of_classes_that_does_not_fit_is_named_as_the_setting)
+{
+    static const char text[] = "[model]\nname = \"resnet18\"\n"
+                               "num_classes = 11\n"
+                               "[dataset]\nkind = \"cifar10\"\n";
+    struct train_config config;
+    struct train_report report;
+    struct heard heard;
+    char root[512];
+    FILE *file;
+
+    err = (struct error){0};
+    CHECK_STATUS(
+        train_config_read_text(text, strlen(text), "c.toml", &config, &err),
+        ASSAY_OK, &err);
+    for (char i = '1'; i <= '5'; i++) {
+        char name[] = "data_batch_N.bin";
+        static const char sample[1 + 3 * 32 * 32];
+
+        *strchr(name, 'N') = i;
+        file = fopen(test_path(name), "wb");
+        CHECK_INT(fwrite(sample, 1, sizeof sample, file), sizeof sample);
+        CHECK_INT(fclose(file), 0);
+    }
+    file = fopen(test_path("batches.meta.txt"), "w");
+    CHECK(fputs("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n", file) >= 0);
+    CHECK_INT(fclose(file), 0);
+    snprintf(root, sizeof root, "%s", test_path("."));
+    set(&config, "dataset.root", root);
+    CHECK_INT(train(&config, NULL, &heard, &report), ASSAY_BAD_INPUT);
+    CHECK_STR(err.text, "c.toml: line 3: num_classes does not fit: the model "
+                        "has 11 classes, and the dataset 10: num_classes = 10 "
+                        "would fit");
+    train_config_release(&config);
+}
+
+/* ---- the plan ---------------------------------------------------------- */
+
+/* An empty cache, then one with a file where the published weights go. */
+static void use_cache(const char *model, bool has_weights)
+{
+    struct str path = {0};
+    bool is_there;
+    FILE *file;
+
+    CHECK_INT(setenv("XDG_CACHE_HOME", test_path("cache"), 1), 0);
+    CHECK_STATUS(published_path(published_find(model), &path, &is_there, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(cache_make_folders(path.text, &err), ASSAY_OK, &err);
+    if (has_weights) {
+        file = fopen(path.text, "wb");
+        CHECK(file && fclose(file) == 0);
+    } else {
+        remove(path.text);
+    }
+    str_release(&path);
+}
+
+static struct train_plan plan_model(const struct train_config *config,
+                                    struct str *path)
+{
+    struct train_plan plan = {.model = model_full_name(config->model.name)};
+
+    CHECK_STATUS(train_model_plan(config, 38, &plan, path, &err), ASSAY_OK,
+                 &err);
+    str_release(&plan.weights);
+    return plan;
+}
+
+TEST(published_weights_are_begun_with_where_they_are_cached)
+{
+    static const char model[] = "fasterrcnn_resnet50_fpn";
+    struct train_config config = train_config_defaults();
+    struct train_plan plan;
+    struct str path = {0};
+
+    err = (struct error){0};
+    use_cache(model, true);
+    plan = plan_model(&config, &path);
+    CHECK_HAS(str_text(&path), published_find(model)->file);
+    CHECK_INT(plan.build.norm, NORM_FROZEN);
+    CHECK_INT(plan.build.n_classes, 38);
+    CHECK_INT(plan.build.n_images, 2);
+    CHECK(plan.build.is_training);
+    str_clear(&path);
+
+    set(&config, "model.norm", "batch");
+    CHECK_INT(plan_model(&config, &path).build.norm, NORM_BATCH);
+    str_clear(&path);
+    set(&config, "model.weights", "random");
+    plan_model(&config, &path);
+    CHECK_STR(str_text(&path), "");
+    str_release(&path);
+    train_config_release(&config);
+}
+
+TEST(without_them_all_of_a_detector_learns_from_random_weights)
+{
+    struct train_config config = train_config_defaults();
+    struct train_plan plan;
+    struct str path = {0};
+
+    err = (struct error){0};
+    use_cache("fasterrcnn_resnet50_fpn", false);
+    plan = plan_model(&config, &path);
+    CHECK_STR(str_text(&path), "");
+    CHECK_INT(plan.build.norm, NORM_BATCH);
+    CHECK_INT(plan.build.min_size, 800);
+    set(&config, "dataset.image_size", "128");
+    CHECK_INT(plan_model(&config, &path).build.min_size, 128);
+    str_release(&path);
+    train_config_release(&config);
+}
+
+TEST(of_coco_all_numbers_are_classes_and_of_pets_the_background_is_one)
+{
+    struct train_config config = train_config_defaults();
+    struct train_plan plan = {.model = "fasterrcnn_resnet50_fpn"};
+    struct train_data data = {0};
+
+    err = (struct error){0};
+    set(&config, "dataset.kind", "synthetic");
+    CHECK_STATUS(train_data_open(&data, &config, &plan, &err), ASSAY_OK, &err);
+    CHECK_INT(train_data_classes(&data, &config, &plan), 4);
+    plan.model = "resnet18";
+    CHECK_INT(train_data_classes(&data, &config, &plan), 3);
+    config.dataset.kind = TRAIN_COCO;
+    CHECK_INT(train_data_classes(&data, &config, &plan), 91);
+    config.model.num_classes = 7;
+    CHECK_INT(train_data_classes(&data, &config, &plan), 7);
+    train_data_close(&data);
+    str_release(&plan.dataset);
+    train_config_release(&config);
+}
