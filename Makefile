@@ -2,6 +2,7 @@
 #
 #   make             build/assay and build/libassay.so
 #   make demo        runs Faster R-CNN on a photograph and shows what it costs
+#   make demo-train  trains it for a minute on made-up images, and shows that
 #   make test        builds and runs every test
 #   make bench       measures what Assay itself costs, against its bars
 #   make install     PREFIX=/usr/local, DESTDIR= for packagers
@@ -21,7 +22,7 @@ FUZZ_SECONDS ?= 60
 SETUP = $(if $(ASSAY_SKIP_SETUP),:,scripts/setup.sh)
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
-.PHONY: all demo test bench install asan tsan fuzz format lint clean
+.PHONY: all demo demo-train test bench install asan tsan fuzz format lint clean
 
 all:
 	@$(SETUP) build
@@ -29,6 +30,10 @@ all:
 
 demo: all
 	@build/assay run faster-rcnn assets/coffee.jpg -o build/demo.assay
+
+demo-train: all
+	@build/assay train --synthetic --min-size 160 --steps 20 \
+	    -o build/demo-train.assay
 
 test:
 	@$(SETUP) build test
