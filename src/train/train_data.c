@@ -90,6 +90,20 @@ static enum assay_status check_folder(const struct train_config *config,
                      path);
 }
 
+/* What is left out before anything is read. */
+static void tell_odd(const struct train_data *data)
+{
+    enum { most_told = 10 };
+    size_t n = dataset_odd_count(data->dataset);
+
+    for (size_t i = 0; data->warnings && i < n && i < most_told; i++)
+        sink_printf(data->warnings, "odd: %s\n", dataset_odd(data->dataset, i));
+    if (data->warnings && n > most_told)
+        sink_printf(data->warnings,
+                    "odd: and %zu more, which 'assay data show' lists\n",
+                    n - most_told);
+}
+
 enum assay_status train_data_open(struct train_data *data,
                                   const struct train_config *config,
                                   struct train_plan *plan, struct error *err)
@@ -110,6 +124,8 @@ enum assay_status train_data_open(struct train_data *data,
     }
     if (!st)
         st = dataset_open(&options, &data->dataset, err);
+    if (!st)
+        tell_odd(data);
     str_release(&path);
     return st;
 }
