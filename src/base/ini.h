@@ -1,0 +1,22 @@
+/* base/ini.h - INI files with lists as Python writes them, as a tree of TOML
+ * values.
+ *
+ * Sections are tables, keys are in lower case. Values are True and False,
+ * numbers, texts with or without quotation marks, and lists of those in [] or
+ * (). A line that begins with a blank goes on with the value before; # and ;
+ * begin a line that is a comment. As Python's configparser has it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_INI_H
+#define BASE_INI_H
+
+#include "base/toml.h"
+
+/* As toml_read_text() and toml_read_file(); what is wrong has its line and
+ * column. */
+enum assay_status ini_read_text(const char *text, size_t n, const char *name,
+                                struct toml **out, struct error *err);
+enum assay_status ini_read_file(const char *path, struct toml **out,
+                                struct error *err);
+
+#endif
