@@ -116,6 +116,8 @@ static void sum_channel(const struct op_backward *pass, int64_t channel,
 {
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
     const struct tensor *mean = pass->inputs[BATCH_NORM_MEAN];
+    const float *all = x->buffer ? tensor_f32(x) : NULL;
+    double middle = all ? (double)tensor_f32(mean)[channel] : 0;
     int64_t channels = x->shape.dims[1];
     int64_t plane = shape_span(&x->shape, 2, x->shape.rank);
 
@@ -126,9 +128,8 @@ static void sum_channel(const struct op_backward *pass, int64_t channel,
 
         for (int64_t i = 0; i < plane; i++)
             *sum += (double)dy[i];
-        for (int64_t i = 0; x->buffer && i < plane; i++)
-            *product += (double)dy[i] * ((double)tensor_f32(x)[at + i] -
-                                         (double)tensor_f32(mean)[channel]);
+        for (int64_t i = 0; all && i < plane; i++)
+            *product += (double)dy[i] * ((double)all[at + i] - middle);
     }
 }
 

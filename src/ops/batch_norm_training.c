@@ -191,6 +191,7 @@ static void sum_channel(const struct op_backward *pass, int64_t c, double *sum,
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
     struct channel channel = channel_of(&x->shape, c);
     const float *saved = tensor_f32(pass->saved) + c;
+    const float *all = x->buffer ? tensor_f32(x) : NULL;
     double mean = (double)saved[SAVED_MEAN * x->shape.dims[1]];
 
     *sum = *product = 0;
@@ -200,8 +201,8 @@ static void sum_channel(const struct op_backward *pass, int64_t c, double *sum,
 
         for (int64_t k = 0; k < channel.plane; k++)
             *sum += (double)dy[k];
-        for (int64_t k = 0; x->buffer && k < channel.plane; k++)
-            *product += (double)dy[k] * ((double)tensor_f32(x)[at + k] - mean);
+        for (int64_t k = 0; all && k < channel.plane; k++)
+            *product += (double)dy[k] * ((double)all[at + k] - mean);
     }
     *product *= (double)saved[SAVED_FACTOR * x->shape.dims[1]];
 }

@@ -227,28 +227,35 @@ static enum assay_status share_ties(const struct op_context *context,
                                     struct tensor *shares, struct error *err)
 {
     const struct tensor *y = &pass->outputs[0];
+    const float *dy = tensor_f32(pass->dy[0]);
     size_t n = tensor_elements(y);
-    struct tensor one, found = {0};
+    struct tensor ones, found = {0};
+    float *sum;
     enum assay_status st =
-        tensor_new(context->pool, DTYPE_F32, &y->shape, &one, err);
+        tensor_new(context->pool, DTYPE_F32, &y->shape, &ones, err);
 
     if (!st)
         st = tensor_new(context->pool, DTYPE_F32, &y->shape, &found, err);
     if (!st)
         st = tensor_new(context->pool, DTYPE_F32, &y->shape, shares, err);
-    for (size_t i = 0; !st && i < n; i++) {
-        tensor_f32(&one)[i] = 1;
-        tensor_f32(shares)[i] = 0;
+    if (st)
+        goto done;
+    sum = tensor_f32(shares);
+    for (size_t i = 0; i < n; i++) {
+        tensor_f32(&ones)[i] = 1;
+        sum[i] = 0;
     }
-    for (size_t i = 0; !st && i < node->n_inputs; i++) {
-        run_rows(context, where_equal, pass->inputs[i], y, &one, &found);
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const float *is_it = tensor_f32(&found);
+
+        run_rows(context, where_equal, pass->inputs[i], y, &ones, &found);
         for (size_t k = 0; k < n; k++)
-            tensor_f32(shares)[k] += tensor_f32(&found)[k];
+            sum[k] += is_it[k];
     }
-    for (size_t i = 0; !st && i < n; i++)
-        tensor_f32(shares)[i] =
-            tensor_f32(pass->dy[0])[i] / fmaxf(tensor_f32(shares)[i], 1);
-    tensor_release(&one);
+    for (size_t i = 0; i < n; i++)
+        sum[i] = dy[i] / fmaxf(sum[i], 1);
+done:
+    tensor_release(&ones);
     tensor_release(&found);
     return st;
 }

@@ -39,9 +39,11 @@ static enum assay_status apply_scale(const struct op_context *context,
     st = tensor_new(context->pool, DTYPE_F32, &dy->shape, out, err);
     for (int64_t i = 0; !st && i < dy->shape.dims[0] * channels; i++) {
         float factor = tensor_f32(scale)[i % channels];
+        const float *from = tensor_f32(dy) + i * plane;
+        float *to = tensor_f32(out) + i * plane;
 
-        for (int64_t k = i * plane; k < (i + 1) * plane; k++)
-            tensor_f32(out)[k] = tensor_f32(dy)[k] * factor;
+        for (int64_t k = 0; k < plane; k++)
+            to[k] = from[k] * factor;
     }
     return st;
 }

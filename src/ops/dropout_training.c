@@ -101,9 +101,12 @@ static void apply(const struct op_context *context, const uint8_t *kept,
     float scale = (float)(1 / (1 - ratio));
 
     if (x->dtype == DTYPE_F32) {
+        const float *from = tensor_f32(x);
+        float *to = tensor_f32(y);
+
 #pragma omp parallel for num_threads(parts) if (parts > 1)
         for (size_t i = 0; i < n; i++)
-            tensor_f32(y)[i] = kept[i] ? tensor_f32(x)[i] * scale : 0;
+            to[i] = kept[i] ? from[i] * scale : 0;
         return;
     }
     for (size_t i = 0; i < n; i++) {

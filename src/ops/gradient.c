@@ -177,9 +177,11 @@ enum assay_status gradient_rectify(const struct op_context *context,
                                    const struct tensor *dy, struct tensor *out,
                                    struct error *err)
 {
+    const float *made, *from = tensor_f32(dy);
     size_t n = tensor_elements(dy);
     int parts = gradient_parts(context, n);
     enum assay_status st;
+    float *to;
 
     *out = (struct tensor){0};
     if (!has_relu) {
@@ -189,12 +191,13 @@ enum assay_status gradient_rectify(const struct op_context *context,
     st = tensor_new(context->pool, DTYPE_F32, &dy->shape, out, err);
     if (st)
         return st;
+    made = tensor_f32(y);
+    to = tensor_f32(out);
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (size_t i = 0; i < n; i++) {
-        float made = tensor_f32(y)[i];
-        bool is_cut = made <= 0 || (limit > 0 && made >= limit);
+        bool is_cut = made[i] <= 0 || (limit > 0 && made[i] >= limit);
 
-        tensor_f32(out)[i] = is_cut ? 0 : tensor_f32(dy)[i];
+        to[i] = is_cut ? 0 : from[i];
     }
     return ASSAY_OK;
 }

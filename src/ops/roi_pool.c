@@ -8,8 +8,6 @@
 #include "ops/op_threads.h"
 #include "ops/roi_plan.h"
 
-typedef float quad __attribute__((vector_size(16), aligned(4)));
-
 struct plan {
     int32_t n_lines[2];
     struct roi_bin bins[];
@@ -157,41 +155,18 @@ static void sum_bins(const struct roi_bin *down, const struct roi_bin *across,
     }
 }
 
-/* to[i][k] = from[k][i], 4 x 4. */
-static inline void transpose_4x4(const float *from, int64_t from_stride,
-                                 float *to, int64_t to_stride)
-{
-    quad a = *(const quad *)(const void *)from;
-    quad b = *(const quad *)(const void *)(from + from_stride);
-    quad c = *(const quad *)(const void *)(from + 2 * from_stride);
-    quad d = *(const quad *)(const void *)(from + 3 * from_stride);
-    quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-    quad ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-    quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-    quad cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-
-    *(quad *)(void *)to = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
-    *(quad *)(void *)(to + to_stride) =
-        __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
-    *(quad *)(void *)(to + 2 * to_stride) =
-        __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
-    *(quad *)(void *)(to + 3 * to_stride) =
-        __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
-}
-
 /* Columns of a dense map's row, 16 channels of each side by side. */
 static void gather_row(const struct roi_axis *across, const float *row,
                        int64_t plane, int64_t n_channels, float *to)
 {
     for (int32_t i = 0; i < across->n_lines;) {
         const float *from = row + across->lines[i];
-        bool has_four = n_channels == ROI_LANES && i + 3 < across->n_lines &&
-                        across->lines[i + 3] == across->lines[i] + 3;
+        bool has_four = n_channels == ROI_LANES && roi_has_four(across, i);
         float *at = to + i * ROI_LANES;
 
         if (has_four) {
             for (int c = 0; c < ROI_LANES; c += 4)
-                transpose_4x4(from + c * plane, plane, at + c, ROI_LANES);
+                roi_transpose(from + c * plane, plane, at + c, ROI_LANES);
             i += 4;
         } else {
             for (int64_t c = 0; c < ROI_LANES; c++)
@@ -209,7 +184,7 @@ static void write_block(const float *tile, int64_t n_bins, int64_t n_channels,
         int64_t i = 0;
 
         for (; has_four && i + 4 <= n_bins; i += 4)
-            transpose_4x4(tile + i * ROI_LANES + c, ROI_LANES,
+            roi_transpose(tile + i * ROI_LANES + c, ROI_LANES,
                           output + c * n_bins + i, n_bins);
         for (; i < n_bins; i++) {
             for (int64_t k = c; k < c + (has_four ? 4 : 1); k++)

@@ -9,7 +9,14 @@
 static void read_block(const float *dy, int64_t n_bins, int64_t n_channels,
                        float *tile)
 {
-    for (int64_t i = 0; i < n_bins; i++) {
+    int64_t i = 0;
+
+    for (; n_channels == ROI_LANES && i + 4 <= n_bins; i += 4) {
+        for (int64_t c = 0; c < ROI_LANES; c += 4)
+            roi_transpose(dy + c * n_bins + i, n_bins, tile + i * ROI_LANES + c,
+                          ROI_LANES);
+    }
+    for (; i < n_bins; i++) {
         for (int64_t c = 0; c < ROI_LANES; c++)
             tile[i * ROI_LANES + c] = c < n_channels ? dy[c * n_bins + i] : 0;
     }
@@ -37,21 +44,31 @@ static void spread_bins(const struct roi_bin *down,
     }
 }
 
-/* Adds the points to the planes of a dense map. */
-static void add_points(const struct roi_axis *down,
-                       const struct roi_axis *across, const float *points,
-                       int64_t n_channels, int64_t plane, int64_t width,
-                       float *map)
+/* Four points of four channels, into as many rows of a dense map. */
+static void add_four(const float *points, int64_t plane, float *row)
 {
-    for (int64_t c = 0; c < n_channels; c++) {
-        for (int32_t i = 0; i < down->n_lines; i++) {
-            const float *from =
-                points + (int64_t)i * across->n_lines * ROI_LANES + c;
-            float *row = map + c * plane + down->lines[i] * width;
+    float side[16];
 
-            for (int32_t k = 0; k < across->n_lines; k++)
-                row[across->lines[k]] += from[k * ROI_LANES];
-        }
+    roi_transpose(points, ROI_LANES, side, 4);
+    for (int64_t c = 0; c < 4; c++)
+        *(roi_quad *)(void *)(row + c * plane) +=
+            *(const roi_quad *)(const void *)(side + 4 * c);
+}
+
+/* A line of points, into the rows of a dense map. */
+static void add_row(const struct roi_axis *across, const float *points,
+                    int64_t n_channels, int64_t plane, float *row)
+{
+    for (int32_t i = 0; i < across->n_lines;) {
+        bool has_four = n_channels == ROI_LANES && roi_has_four(across, i);
+        const float *from = points + (int64_t)i * ROI_LANES;
+        float *to = row + across->lines[i];
+
+        for (int64_t c = 0; has_four && c < ROI_LANES; c += 4)
+            add_four(from + c, plane, to + c * plane);
+        for (int64_t c = 0; !has_four && c < n_channels; c++)
+            to[c * plane] += from[c];
+        i += has_four ? 4 : 1;
     }
 }
 
@@ -78,7 +95,8 @@ void roi_spread_block(const struct roi *roi, const void *plan, int64_t block,
            (size_t)down.n_lines * (size_t)across.n_lines * ROI_LANES *
                sizeof *points);
     spread_bins(down.bins, across.bins, roi->size, tile, points);
-    add_points(&down, &across, points, n_channels, plane, shape->width,
-               map +
-                   (roi->image * shape->channels + block * ROI_LANES) * plane);
+    map += (roi->image * shape->channels + block * ROI_LANES) * plane;
+    for (int32_t i = 0; i < down.n_lines; i++)
+        add_row(&across, points + (int64_t)i * across.n_lines * ROI_LANES,
+                n_channels, plane, map + down.lines[i] * shape->width);
 }

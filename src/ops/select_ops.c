@@ -92,12 +92,11 @@ static void take_chosen(const struct tensor *condition, const struct tensor *dy,
     for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
         const uint8_t *is_taken =
             (uint8_t *)tensor_data(condition) + walk.at[0];
+        const float *read = tensor_f32(dy) + walk.at[1];
+        float *write = tensor_f32(to) + walk.at[1];
 
         for (int64_t i = 0; i < walk.length; i++)
-            tensor_f32(to)[walk.at[1] + i] =
-                !is_taken[i * walk.steps[0]] == is_x
-                    ? 0
-                    : tensor_f32(dy)[walk.at[1] + i];
+            write[i] = !is_taken[i * walk.steps[0]] == is_x ? 0 : read[i];
     }
 }
 
