@@ -1,6 +1,7 @@
 /* ops/cast.c - see cast.h. */
 #include "ops/cast.h"
 
+#include "ops/gradient.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -101,6 +102,18 @@ static enum assay_status forward_size(const struct op_context *context,
     return ASSAY_OK;
 }
 
+/* Where both are float32; nobody asks for the gradient of another type. */
+static enum assay_status backward_cast(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct op_backward *pass,
+                                       struct error *err)
+{
+    (void)node, (void)err;
+    if (op_wants(pass, 0) && pass->dy[0])
+        gradient_scale(context, 1, pass->dy[0], &pass->dx[0]);
+    return ASSAY_OK;
+}
+
 /* Of the input only its shape is looked at. */
 static void count_no_data(const struct node *node,
                           const struct tensor *const *inputs,
@@ -110,7 +123,7 @@ static void count_no_data(const struct node *node,
     cost_touches(cost, inputs[0], 0);
 }
 
-#define CLASS(symbol, text, bytes, most, is_of_shapes)                         \
+#define CLASS(symbol, text, bytes, most, is_of_shapes, passes)                 \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = bytes,                                                  \
@@ -121,8 +134,9 @@ static void count_no_data(const struct node *node,
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
         .cost = (is_of_shapes) ? count_no_data : NULL,                         \
+        .backward = passes,                                                    \
         .reads_shapes = is_of_shapes,                                          \
     };
-CLASS(cast, "Cast", sizeof(struct cast_attrs), 2, false)
-CLASS(shape_of, "Shape", sizeof(struct shape_of_attrs), 1, true)
-CLASS(size, "Size", 0, 1, true)
+CLASS(cast, "Cast", sizeof(struct cast_attrs), 2, false, backward_cast)
+CLASS(shape_of, "Shape", sizeof(struct shape_of_attrs), 1, true, NULL)
+CLASS(size, "Size", 0, 1, true, NULL)

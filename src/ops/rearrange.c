@@ -36,33 +36,57 @@ static enum assay_status infer_depth(const struct node *node,
     return ASSAY_OK;
 }
 
-/* The side with the space as n, c, h, block, w, block; strides of both sides
- * in that order. */
-static enum assay_status forward_depth(const struct op_context *context,
-                                       const struct node *node,
-                                       const struct tensor *const *inputs,
-                                       struct tensor *outputs,
-                                       struct error *err)
+/* Between the deep side and the wide one, which is seen as n, c, h, block, w,
+ * block; strides of both sides in that order. */
+static void move_depth(const struct op_context *context,
+                       const struct depth_attrs *attrs,
+                       const struct shape *deep, bool to_space, size_t bytes,
+                       const void *from, void *to)
 {
-    const struct depth_attrs *attrs = node->attrs;
-    bool to_space = node->op == &op_depth_to_space;
-    const struct shape *deep = to_space ? &inputs[0]->shape : &outputs[0].shape;
     int64_t block = attrs->block, plane = deep->dims[2] * deep->dims[3];
     int64_t n = deep->dims[0], c = deep->dims[1] / (block * block);
     int64_t h = deep->dims[2], w = deep->dims[3];
     struct shape cut = {.rank = 6, .dims = {n, c, h, block, w, block}};
     struct strides wide = strides_dense(&cut), stacked;
 
-    (void)err;
     stacked = attrs->is_depth_first
                   ? (struct strides){{c * block * block * plane,
                                       block * block * plane, w, block * plane,
                                       1, plane}}
                   : (struct strides){{c * block * block * plane, plane, w,
                                       block * c * plane, 1, c * plane}};
-    strided_copy(context, &cut, dtype_bytes(outputs[0].dtype),
-                 tensor_data(inputs[0]), to_space ? &stacked : &wide,
-                 tensor_data(&outputs[0]), to_space ? &wide : &stacked);
+    strided_copy(context, &cut, bytes, from, to_space ? &stacked : &wide, to,
+                 to_space ? &wide : &stacked);
+}
+
+static enum assay_status forward_depth(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
+{
+    bool to_space = node->op == &op_depth_to_space;
+
+    (void)err;
+    move_depth(context, node->attrs,
+               to_space ? &inputs[0]->shape : &outputs[0].shape, to_space,
+               dtype_bytes(outputs[0].dtype), tensor_data(inputs[0]),
+               tensor_data(&outputs[0]));
+    return ASSAY_OK;
+}
+
+static enum assay_status backward_depth(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct op_backward *pass,
+                                        struct error *err)
+{
+    bool to_space = node->op == &op_depth_to_space;
+
+    (void)err;
+    move_depth(context, node->attrs,
+               to_space ? &pass->dx[0].shape : &pass->dy[0]->shape, !to_space,
+               sizeof(float), tensor_data(pass->dy[0]),
+               tensor_data(&pass->dx[0]));
     return ASSAY_OK;
 }
 
@@ -119,7 +143,7 @@ static enum assay_status forward_reverse(const struct op_context *context,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, kind, attrs, n)                                    \
+#define CLASS(symbol, text, kind, attrs, n, passes)                            \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct attrs),                                   \
@@ -129,7 +153,9 @@ static enum assay_status forward_reverse(const struct op_context *context,
         .max_outputs = 1,                                                      \
         .infer = infer_##kind,                                                 \
         .forward = forward_##kind,                                             \
+        .backward = passes,                                                    \
     };
-CLASS(depth_to_space, "DepthToSpace", depth, depth_attrs, 1)
-CLASS(space_to_depth, "SpaceToDepth", depth, depth_attrs, 1)
-CLASS(reverse_sequence, "ReverseSequence", reverse, reverse_sequence_attrs, 2)
+CLASS(depth_to_space, "DepthToSpace", depth, depth_attrs, 1, backward_depth)
+CLASS(space_to_depth, "SpaceToDepth", depth, depth_attrs, 1, backward_depth)
+CLASS(reverse_sequence, "ReverseSequence", reverse, reverse_sequence_attrs, 2,
+      NULL)

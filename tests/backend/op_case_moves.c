@@ -1,8 +1,10 @@
 /* tests/backend/op_case_moves.c - cases of ops that move elements about. */
 #include "op_case_internal.h"
+#include "ops/cast.h"
 #include "ops/gather.h"
 #include "ops/ops.h"
 #include "ops/pad.h"
+#include "ops/rearrange.h"
 #include "ops/reduce.h"
 #include "ops/resize.h"
 #include "ops/roi_align.h"
@@ -254,6 +256,29 @@ static enum assay_status add_roi_align(struct case_builder *b,
                             ROI_ALIGN_MAPS + 2, y);
 }
 
+/* Blocks of k; s=2: channels before the places of a block. */
+static enum assay_status add_depth(struct case_builder *b,
+                                   const struct op_case *c, uint32_t x,
+                                   struct tensor *second, uint32_t *y)
+{
+    bool to_space = strcmp(c->op, "depth_to_space") == 0;
+    struct depth_attrs attrs = {.block = c->k, .is_depth_first = c->s == 2};
+
+    (void)second;
+    return case_append(b, to_space ? &op_depth_to_space : &op_space_to_depth,
+                       &attrs, &x, 1, y);
+}
+
+static enum assay_status add_cast(struct case_builder *b,
+                                  const struct op_case *c, uint32_t x,
+                                  struct tensor *second, uint32_t *y)
+{
+    struct cast_attrs attrs = {.dtype = DTYPE_F32};
+
+    (void)c, (void)second;
+    return case_append(b, &op_cast, &attrs, &x, 1, y);
+}
+
 const struct case_maker case_moves[] = {
     {"slice", add_slice},
     {"split", add_split},
@@ -273,6 +298,9 @@ const struct case_maker case_moves[] = {
     {"reduce_log_sum_exp", add_reduce},
     {"reduce_sum_square", add_reduce},
     {"resize_any", add_resize_any},
+    {"depth_to_space", add_depth},
+    {"space_to_depth", add_depth},
+    {"cast", add_cast},
     {"roi_align", add_roi_align},
     {NULL, NULL},
 };
