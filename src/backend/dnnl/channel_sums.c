@@ -9,8 +9,11 @@
 
 #include <string.h>
 
-/* Channels side by side in a register; pixels of a piece. */
-enum { lanes = 16, piece = 256 };
+/* Channels side by side in a register; pixels of a piece; sums that run beside
+ * each other, so that none waits for the last addition. */
+enum { lanes = 16, piece = 256, strands = 4 };
+
+typedef float vector __attribute__((vector_size(64), aligned(4)));
 
 /* Some channels of one image, `stride` elements from pixel to pixel. */
 struct columns {
@@ -26,37 +29,72 @@ struct sums {
 };
 
 /* A pixel's channels, 0 behind the last one. */
-static inline void load(const float *from, int width, float *to)
+static inline void load(const float *from, int width, vector *to)
 {
     if (width == lanes) {
-        memcpy(to, from, lanes * sizeof *to);
+        *to = *(const vector *)from;
         return;
     }
-    for (int c = 0; c < lanes; c++)
-        to[c] = c < width ? from[c] : 0;
+    *to = (vector){0};
+    for (int c = 0; c < width; c++)
+        (*to)[c] = from[c];
+}
+
+static inline void add_strands(vector *strand)
+{
+    for (int k = 1; k < strands; k++)
+        strand[0] += strand[k];
+}
+
+/* ---- moments of x -------------------------------------------------------- */
+
+/* Some pixels, a strand each. */
+static inline void add_pixels(const struct columns *columns, int64_t first,
+                              int n, vector *sum)
+{
+    vector pixel;
+
+    for (int k = 0; k < n; k++) {
+        load(columns->x + (first + k) * columns->stride, columns->width,
+             &pixel);
+        sum[k] += pixel;
+    }
+}
+
+static inline void add_squares(const struct columns *columns,
+                               const vector *mean, int64_t first, int n,
+                               vector *sum)
+{
+    vector pixel;
+
+    for (int k = 0; k < n; k++) {
+        load(columns->x + (first + k) * columns->stride, columns->width,
+             &pixel);
+        pixel -= *mean;
+        sum[k] += pixel * pixel;
+    }
 }
 
 /* The mean of n pixels and the squares around it. */
 OP_CLONES static void piece_moments(const struct columns *columns,
-                                    int64_t first, int64_t n, float *mean,
-                                    float *squares)
+                                    int64_t first, int64_t n, vector *mean,
+                                    vector *squares)
 {
-    const float *x = columns->x + first * columns->stride;
-    float sum[lanes] = {0}, square[lanes] = {0}, pixel[lanes];
+    vector sum[strands] = {{0}}, square[strands] = {{0}};
+    int64_t i, end = first + n;
 
-    for (int64_t i = 0; i < n; i++) {
-        load(x + i * columns->stride, columns->width, pixel);
-        for (int c = 0; c < lanes; c++)
-            sum[c] += pixel[c];
-    }
-    for (int c = 0; c < lanes; c++)
-        mean[c] = sum[c] / (float)n;
-    for (int64_t i = 0; i < n; i++) {
-        load(x + i * columns->stride, columns->width, pixel);
-        for (int c = 0; c < lanes; c++)
-            square[c] += (pixel[c] - mean[c]) * (pixel[c] - mean[c]);
-    }
-    memcpy(squares, square, sizeof square);
+    for (i = first; i + strands <= end; i += strands)
+        add_pixels(columns, i, strands, sum);
+    for (; i < end; i++)
+        add_pixels(columns, i, 1, sum);
+    add_strands(sum);
+    *mean = sum[0] / (float)n;
+    for (i = first; i + strands <= end; i += strands)
+        add_squares(columns, mean, i, strands, square);
+    for (; i < end; i++)
+        add_squares(columns, mean, i, 1, square);
+    add_strands(square);
+    *squares = square[0];
 }
 
 /* Adds the moments of n more to those of `before`: after Chan, Golub and
@@ -74,34 +112,50 @@ static void sum_moments(const struct columns *columns, struct sums *sums)
 {
     for (int64_t i = 0; i < columns->plane; i += piece) {
         int64_t n = columns->plane - i < piece ? columns->plane - i : piece;
-        float of_piece[lanes], squares[lanes];
+        vector of_piece, squares;
 
-        piece_moments(columns, i, n, of_piece, squares);
+        piece_moments(columns, i, n, &of_piece, &squares);
         for (int c = 0; c < columns->width; c++)
             merge(sums, c, (double)i, (double)n, (double)of_piece[c],
                   (double)squares[c]);
     }
 }
 
+/* ---- a gradient and its products with x -----------------------------------
+ */
+
+static inline void add_products(const struct columns *columns,
+                                const vector *mean, int64_t first, int n,
+                                vector *sum, vector *product)
+{
+    vector pixel, slope;
+
+    for (int k = 0; k < n; k++) {
+        int64_t at = (first + k) * columns->stride;
+
+        load(columns->x + at, columns->width, &pixel);
+        load(columns->dy + at, columns->width, &slope);
+        sum[k] += slope;
+        product[k] += slope * (pixel - *mean);
+    }
+}
+
 OP_CLONES static void piece_products(const struct columns *columns,
                                      const float *mean, int64_t first,
-                                     int64_t n, float *sum, float *product)
+                                     int64_t n, vector *sum, vector *product)
 {
-    const float *x = columns->x + first * columns->stride;
-    const float *dy = columns->dy + first * columns->stride;
-    float s[lanes] = {0}, p[lanes] = {0}, m[lanes], pixel[lanes], slope[lanes];
+    vector s[strands] = {{0}}, p[strands] = {{0}}, m;
+    int64_t i, end = first + n;
 
-    load(mean, columns->width, m);
-    for (int64_t i = 0; i < n; i++) {
-        load(x + i * columns->stride, columns->width, pixel);
-        load(dy + i * columns->stride, columns->width, slope);
-        for (int c = 0; c < lanes; c++) {
-            s[c] += slope[c];
-            p[c] += slope[c] * (pixel[c] - m[c]);
-        }
-    }
-    memcpy(sum, s, sizeof s);
-    memcpy(product, p, sizeof p);
+    load(mean, columns->width, &m);
+    for (i = first; i + strands <= end; i += strands)
+        add_products(columns, &m, i, strands, s, p);
+    for (; i < end; i++)
+        add_products(columns, &m, i, 1, s, p);
+    add_strands(s);
+    add_strands(p);
+    *sum = s[0];
+    *product = p[0];
 }
 
 static void sum_products(const struct columns *columns, const float *mean,
@@ -109,9 +163,9 @@ static void sum_products(const struct columns *columns, const float *mean,
 {
     for (int64_t i = 0; i < columns->plane; i += piece) {
         int64_t n = columns->plane - i < piece ? columns->plane - i : piece;
-        float sum[lanes], product[lanes];
+        vector sum, product;
 
-        piece_products(columns, mean, i, n, sum, product);
+        piece_products(columns, mean, i, n, &sum, &product);
         for (int c = 0; c < columns->width; c++) {
             sums->first[c] += (double)sum[c];
             sums->second[c] += (double)product[c];

@@ -294,6 +294,12 @@ void conv2d_set_weight(struct job *job, const struct tensor *const *inputs);
 enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err);
 
+/* ---- inner_product.c ----------------------------------------------------- */
+
+/* How kernels get the weights of a Linear. */
+dnnl_memory_desc_t linear_weight(const struct onednn *dn,
+                                 const struct shape *shape);
+
 /* ---- transposed.c -------------------------------------------------------- */
 
 /* The graph holds weights as [c,o,kh,kw], oneDNN counts [o,c,kh,kw]. */

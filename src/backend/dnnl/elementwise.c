@@ -150,21 +150,29 @@ enum assay_status forward_add(struct onednn *dn, struct job *job,
     return combine_inputs(dn, job, inputs, false, y, err);
 }
 
-/* One block of channels of one image. */
+static inline void scale_pixels(int64_t plane, int64_t block,
+                                const float *scale, const float *shift,
+                                const float *from, float *to)
+{
+    for (int64_t p = 0; p < plane; p++) {
+        for (int64_t c = 0; c < block; c++)
+            to[p * block + c] = from[p * block + c] * scale[c] + shift[c];
+    }
+}
+
+/* One block of channels of one image; of 16 in most layouts, which is one
+ * register. */
 OP_CLONES static void scale_block(const struct channel_blocks *blocks,
                                   const float *scale, const float *shift,
                                   const float *from, float *to)
 {
-    int64_t block = blocks->block;
-
-    if (block == 1) {
+    if (blocks->block == 1) {
         for (int64_t p = 0; p < blocks->plane; p++)
             to[p] = from[p] * *scale + *shift;
-        return;
-    }
-    for (int64_t p = 0; p < blocks->plane; p++) {
-        for (int64_t c = 0; c < block; c++)
-            to[p * block + c] = from[p * block + c] * scale[c] + shift[c];
+    } else if (blocks->block == 16) {
+        scale_pixels(blocks->plane, 16, scale, shift, from, to);
+    } else {
+        scale_pixels(blocks->plane, blocks->block, scale, shift, from, to);
     }
 }
 

@@ -160,25 +160,33 @@ struct combination {
     float *of_dy, *of_x, *shift; /* a number for every channel */
 };
 
+static inline void combine_pixels(int64_t plane, int64_t block,
+                                  const struct combination *by, int64_t channel,
+                                  const float *x, const float *dy, float *dx)
+{
+    const float *of_dy = by->of_dy + channel, *of_x = by->of_x + channel;
+    const float *shift = by->shift + channel;
+
+    for (int64_t p = 0; p < plane; p++) {
+        for (int64_t c = 0; c < block; c++)
+            dx[p * block + c] = dy[p * block + c] * of_dy[c] +
+                                x[p * block + c] * of_x[c] + shift[c];
+    }
+}
+
+/* One block of channels of one image: most often of 16, which is one
+ * register. */
 OP_CLONES static void combine_block(const struct channel_blocks *blocks,
                                     const struct combination *by,
                                     int64_t channel, const float *x,
                                     const float *dy, float *dx)
 {
-    const float *of_dy = by->of_dy + channel, *of_x = by->of_x + channel;
-    const float *shift = by->shift + channel;
-    int64_t block = blocks->block;
-
-    if (block == 1) {
-        for (int64_t p = 0; p < blocks->plane; p++)
-            dx[p] = dy[p] * *of_dy + x[p] * *of_x + *shift;
-        return;
-    }
-    for (int64_t p = 0; p < blocks->plane; p++) {
-        for (int64_t c = 0; c < block; c++)
-            dx[p * block + c] = dy[p * block + c] * of_dy[c] +
-                                x[p * block + c] * of_x[c] + shift[c];
-    }
+    if (blocks->block == 1)
+        combine_pixels(blocks->plane, 1, by, channel, x, dy, dx);
+    else if (blocks->block == 16)
+        combine_pixels(blocks->plane, 16, by, channel, x, dy, dx);
+    else
+        combine_pixels(blocks->plane, blocks->block, by, channel, x, dy, dx);
 }
 
 static void combine(const struct batch *batch, const struct combination *by,

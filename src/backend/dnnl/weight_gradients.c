@@ -149,7 +149,7 @@ static enum assay_status find_linear(struct onednn *dn, const struct job *job,
                                      struct kernel **out, struct error *err)
 {
     dnnl_memory_desc_t src = desc_dense(&job->x->shape);
-    dnnl_memory_desc_t weights = desc_any(&job->weight->shape);
+    dnnl_memory_desc_t weights = linear_weight(dn, &job->weight->shape);
     dnnl_memory_desc_t dst = desc_dense(&job->y), bias;
     dnnl_inner_product_desc_t description;
     dnnl_status_t status;
