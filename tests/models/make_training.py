@@ -6,7 +6,8 @@ parameters and running statistics.
 
 FOLDER/CASE.safetensors has, beside the inputs: losses [steps, n] in the order
 of LOSSES, "grad.NAME", "step1.NAME" of the running statistics and "last.NAME"
-of the parameters that are not large. Weights come from the formula of
+of the parameters that are not large; for detectors "found.boxes", "found.scores",
+"found.labels" and "found.counts", what the model finds in its images then. Weights come from the formula of
 make_zoo.py. Whatever is drawn at random is made to be all there is, or
 nothing. Exits with 77 where there is no torchvision.
 """
@@ -45,7 +46,7 @@ def build_detector(masks, depth, frozen):
     body = getattr(torchvision.models, "resnet%d" % depth)(norm_layer=norm)
     backbone = _resnet_fpn_extractor(body, 3 if frozen else 5)
     model = (MaskRCNN if masks else FasterRCNN)(
-        backbone, CLASSES, min_size=128, max_size=200,
+        backbone, CLASSES, min_size=96, max_size=160,
         rpn_pre_nms_top_n_train=ALL, rpn_post_nms_top_n_train=60,
         rpn_batch_size_per_image=ALL, box_batch_size_per_image=ALL)
     return model
@@ -147,14 +148,28 @@ def train(case, steps):
         if value.numel() <= LARGE:
             out["last." + name] = value.detach().clone()
     out["losses"] = torch.stack(rows)
-    return out
+    return model, out
+
+
+@torch.no_grad()
+def find(model, out):
+    images = [out["image_%d" % i] for i in range(len(SIZES))]
+    model.roi_heads.score_thresh = 0.01
+    found = model.eval()(images)
+    for name in ("boxes", "scores", "labels"):
+        out["found." + name] = torch.cat([f[name] for f in found])
+    out["found.counts"] = torch.tensor([len(f["labels"]) for f in found])
 
 
 def main(folder, case, steps):
     for name in ("kaiming_normal_", "kaiming_uniform_", "normal_", "uniform_",
                  "trunc_normal_"):
         setattr(torch.nn.init, name, lambda tensor, *_, **__: tensor)
-    safetensors_out.write("%s/%s.safetensors" % (folder, case), train(case, int(steps)))
+    torch.set_flush_denormal(True)  # where losses are small they cost minutes
+    model, out = train(case, int(steps))
+    if "image_0" in out:
+        find(model, out)
+    safetensors_out.write("%s/%s.safetensors" % (folder, case), out)
 
 
 if __name__ == "__main__":
