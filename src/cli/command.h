@@ -63,6 +63,7 @@ extern const struct option no_options[];
 
 extern const struct command cmd_run;
 extern const struct command cmd_train;
+extern const struct command cmd_fit;
 extern const struct command cmd_layers;
 extern const struct command cmd_metrics;
 extern const struct command cmd_show;

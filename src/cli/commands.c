@@ -10,6 +10,7 @@
 const struct command *const commands[] = {
     &cmd_run,
     &cmd_train,
+    &cmd_fit,
     &cmd_layers,
     &cmd_metrics,
     &cmd_fingerprint,

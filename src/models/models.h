@@ -11,6 +11,7 @@
 
 /* Sides of a batch are padded to multiples of this. */
 enum { MODEL_SIZE_MULTIPLE = 32 };
+enum { MODEL_MAX_IMAGES = 48 }; /* of a detector's batch */
 
 enum model_norm {
     NORM_FROZEN, /* FrozenBatchNorm2d: what the published weights use */

@@ -13,7 +13,7 @@
 
 enum {
     RCNN_LEVELS = RESNET_LEVELS + 1, /* the extra one is the coarsest */
-    RCNN_MAX_IMAGES = 48
+    RCNN_MAX_IMAGES = MODEL_MAX_IMAGES
 };
 
 /* What the heads look at: proposals, or what was found. */

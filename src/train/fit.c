@@ -81,11 +81,11 @@ static int64_t predict(const struct search *search)
 static int64_t step_down(const struct search *search)
 {
     enum { first = 16, last = 2 };
-    int64_t part =
-        search->n_failed > 3 ? last : first >> (search->n_failed - 1);
-    int64_t step = (search->high - search->low) / part;
+    int64_t range = search->high - search->low;
+    bool is_half = range < first || search->n_failed > 3;
 
-    return search->high - (step ? step : 1);
+    return search->high -
+           range / (is_half ? last : first >> (search->n_failed - 1));
 }
 
 static int64_t choose_next(const struct search *search)

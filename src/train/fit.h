@@ -1,9 +1,9 @@
 /* train/fit.h - the largest batch that trains within an amount of memory.
  *
  * Nothing is estimated: every trial is a short training in a process of its
- * own that may not have more than the limit, so that running out of memory
- * ends the trial and nothing else. What a trial needed tells which batch to
- * try next.
+ * own that is ended where more than the limit is resident, so that running out
+ * of memory ends the trial and nothing else. What a trial needed tells which
+ * batch to try next.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TRAIN_FIT_H
@@ -17,8 +17,8 @@
 
 enum fit_end {
     FIT_FITS,
-    FIT_REFUSED, /* an allocation failed at the limit */
-    FIT_OVER,    /* it ended well, but more than the limit was resident */
+    FIT_OVER,    /* more than the limit was resident */
+    FIT_REFUSED, /* an allocation failed before */
     FIT_KILLED   /* by the system, or by a library without memory */
 };
 

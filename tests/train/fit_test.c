@@ -114,6 +114,18 @@ TEST(what_trials_needed_makes_the_search_short)
     CHECK(result.n_trials <= 9);
 }
 
+/* Memory that a library reserves and never touches does not count, but there
+ * is an end to that, too. */
+TEST(a_trial_that_asks_for_far_too_much_is_refused)
+{
+    struct fake fake = {.bytes = (size_t)4 << 30};
+    struct fit_result result = search(&fake, 100 * mib, 64);
+
+    CHECK_INT(result.batch, 0);
+    CHECK_INT(result.trial.end, FIT_REFUSED);
+    CHECK(result.trial.peak_bytes < 100 * mib);
+}
+
 TEST(no_batch_is_the_answer_where_one_image_is_too_much)
 {
     struct fake fake = {.bytes = 500 * mib};
@@ -121,7 +133,7 @@ TEST(no_batch_is_the_answer_where_one_image_is_too_much)
 
     CHECK_INT(result.batch, 0);
     CHECK_INT(result.trial.batch, 1);
-    CHECK_INT(result.trial.end, FIT_REFUSED);
+    CHECK_INT(result.trial.end, FIT_OVER);
     CHECK_INT(result.n_trials, 1);
 }
 

@@ -1,0 +1,1 @@
+assay fit --synthetic
