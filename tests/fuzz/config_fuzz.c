@@ -31,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     long before = mem_live();
     struct train_config config;
     struct error err = {0};
-    enum assay_status st = train_config_read_text((const char *)data, n, "fuzz",
-                                                  &config, &err);
+    enum assay_status st =
+        train_config_read_text((const char *)data, n, "fuzz", &config, &err);
 
     if ((st != ASSAY_OK) != (err.text[0] != '\0'))
         __builtin_trap();
