@@ -18,37 +18,55 @@ static int decimals_for(double ms)
     return ms >= 99.5 ? 0 : ms >= 9.95 ? 1 : 2;
 }
 
+/* The parts in units of the last digit that is shown, and what is left of the
+ * whole. Where rounding made them too many, the largest gives way. */
+static double round_parts(const struct training *training, double unit,
+                          double parts[N_PARTS])
+{
+    double left = round(training->whole_ns / 1e6 * unit);
+    enum part largest = 0;
+
+    for (enum part i = 0; i < N_PARTS; i++) {
+        parts[i] = round(training->ns[i] / 1e6 * unit);
+        left -= parts[i];
+        if (parts[i] > parts[largest])
+            largest = i;
+    }
+    if (left < 0)
+        parts[largest] += left;
+    return left < 0 ? 0 : left;
+}
+
 /* "212 ms = data 31 (stall 14 %) + forward 58 + ... + other 4". All are rounded
- * alike and the last is what is left, so that a reader's sum comes out even. */
+ * alike, so that a reader's sum comes out even. */
 void summary_step(const struct summary *summary,
                   const struct training *training)
 {
     struct line line = begin(summary, "step");
     int decimals = decimals_for(training->whole_ns / 1e6);
-    double unit = pow(10, decimals), left;
+    double unit = pow(10, decimals), parts[N_PARTS];
+    double other = round_parts(training, unit, parts);
     const char *sign = "=";
 
-    left = round(training->whole_ns / 1e6 * unit);
     line.style = STYLE_BOLD;
-    line_printf(&line, "%.*f ms", decimals, left / unit);
+    line_printf(&line, "%.*f ms", decimals,
+                round(training->whole_ns / 1e6 * unit) / unit);
     line.style = STYLE_NONE;
     for (enum part i = 0; i < N_PARTS; i++) {
-        double ms = round(training->ns[i] / 1e6 * unit);
         char stall[UNITS_MAX + 16] = "", share[UNITS_MAX];
 
         /* The wait for data is worth a word even where there was none. */
-        if (!training->row[i] || (ms == 0 && i != PART_DATA))
+        if (!training->row[i] || (parts[i] == 0 && i != PART_DATA))
             continue;
         if (i == PART_DATA)
             snprintf(
                 stall, sizeof stall, " (stall %s)",
                 units_percent(share, training->ns[i] / training->whole_ns, 0));
         line_word(&line, "%s %s %.*f%s", sign, part_name(i), decimals,
-                  ms / unit, stall);
+                  parts[i] / unit, stall);
         sign = "+";
-        left -= ms;
     }
-    line_word(&line, "%s other %.*f", sign, decimals, left / unit);
+    line_word(&line, "%s other %.*f", sign, decimals, other / unit);
     line_end(&line);
 }
 

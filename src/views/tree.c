@@ -39,6 +39,8 @@ static struct layout layout_of(const struct run *run, const struct rows *rows,
                                const struct term *term, struct sink *sink)
 {
     size_t width = (size_t)term->width;
+    /* From where on the columns beside the times leave room for names. */
+    size_t roomy = rows->has_passes ? 120 : 72;
     struct layout layout = {.run = run,
                             .rows = rows,
                             .choice = choice,
@@ -53,10 +55,10 @@ static struct layout layout_of(const struct run *run, const struct rows *rows,
     if (layout.has_kept)
         taken += KEPT_COLUMNS;
     /* The rest shares what the columns for work leave. */
-    layout.has_work = rows->has_macs && width >= 72;
+    layout.has_work = rows->has_macs && width >= roomy;
     if (layout.has_work)
         width -= GMAC_COLUMNS + GFLOPS_COLUMNS;
-    layout.has_bounds = rows->has_bounds && width >= 72;
+    layout.has_bounds = rows->has_bounds && width >= roomy;
     if (layout.has_bounds)
         width -= BOUND_COLUMNS;
     if (width >= 72)

@@ -153,6 +153,23 @@ TEST(the_parts_of_a_short_step_add_up_after_rounding)
     str_release(&text);
 }
 
+TEST(parts_that_are_all_rounded_up_do_not_exceed_the_step)
+{
+    struct run *run = empty_run();
+    struct str text;
+
+    made_call(run, made_scope(run, RUN_ROOT, "forward", ""), 0, 0, 100.6,
+              100.6);
+    made_call(run, made_scope(run, RUN_ROOT, "backward", ""), 0, 0, 200.7,
+              200.7);
+    made_call(run, RUN_ROOT, 0, 0, 301.4, 0.1);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    text = summary_of(run, 100);
+    CHECK_HAS(text.text,
+              "\nstep     301 ms = forward 101 + backward 200 + other 0\n");
+    str_release(&text);
+}
+
 TEST(the_losses_go_from_the_first_step_to_the_last)
 {
     struct str text = summary_of(made_training(), 100);
