@@ -433,3 +433,8 @@ size_t engine_kept_bytes(const struct engine *engine, size_t node)
 {
     return engine->tape->nodes[node].kept_bytes;
 }
+
+struct engine_recomputed engine_recomputed(const struct engine *engine)
+{
+    return engine->tape->recomputed;
+}

@@ -73,6 +73,15 @@ const struct cost *engine_backward_cost(const struct engine *engine,
                                         size_t node);
 size_t engine_kept_bytes(const struct engine *engine, size_t node);
 
+/* What engine_options.recompute did in the last step: bytes that were not kept
+ * from the forward pass, and the time it took to make them again. */
+struct engine_recomputed {
+    size_t bytes;
+    int64_t ns;
+};
+
+struct engine_recomputed engine_recomputed(const struct engine *engine);
+
 /* Runs a step once more on the same inputs, forward and backward, and names
  * the first node whose output or gradient is not finite, for a message:
  * "backbone.body.conv1 (Conv2d), in the backward pass". "": all are. The

@@ -1,6 +1,8 @@
 /* engine/restore.c - see tape.h: values that were dropped are made again. */
 #include "engine/tape.h"
 
+#include "base/clock.h"
+
 /* Marks the nodes to run, from the producer of a value back; gives the first
  * of them. */
 static size_t mark_sources(struct engine *engine, size_t producer)
@@ -43,6 +45,17 @@ static void release_passing(struct engine *engine, const struct node *node)
     }
 }
 
+static enum assay_status run_again(struct engine *engine, size_t at,
+                                   struct error *err)
+{
+    int64_t began_ns = clock_monotonic_ns();
+    enum assay_status st = engine_run_node(engine, at, true, err);
+
+    if (engine->tape->nodes[at].is_chosen)
+        engine->tape->recomputed.ns += clock_monotonic_ns() - began_ns;
+    return st;
+}
+
 enum assay_status restore_value(struct engine *engine, uint32_t value,
                                 struct error *err)
 {
@@ -53,7 +66,7 @@ enum assay_status restore_value(struct engine *engine, uint32_t value,
 
     for (size_t i = first; i <= last; i++) {
         if (is_marked[i] && !st)
-            st = engine_run_node(engine, i, true, err);
+            st = run_again(engine, i, err);
     }
     for (size_t i = first; i <= last; i++) {
         if (is_marked[i])

@@ -215,9 +215,15 @@ static enum assay_status drop_module(struct tape *tape,
         if (!is_under(graph, node->scope, path))
             continue;
         is_known = true;
+        tape->nodes[i].is_chosen = true;
         for (size_t k = 0; k < node->n_outputs; k++) {
-            if (!leaves_module(graph, node->outputs[k], path))
-                tape->values[node->outputs[k]].is_dropped = true;
+            struct tape_value *value = &tape->values[node->outputs[k]];
+
+            if (leaves_module(graph, node->outputs[k], path))
+                continue;
+            value->is_spared =
+                value->uses && !value->is_dropped && !node->op->is_view;
+            value->is_dropped = true;
         }
     }
     if (!is_known)
@@ -346,6 +352,7 @@ void tape_rewind(struct tape *tape)
     for (size_t i = 0; i < tape->n_values; i++)
         tape->values[i].left = tape->values[i].uses;
     tape->has_run = false;
+    tape->recomputed = (struct engine_recomputed){0};
 }
 
 void tape_note(struct tape *tape, uint32_t value, const struct tensor *tensor)
@@ -381,6 +388,9 @@ void tape_count(struct engine *engine)
 
             if (tape_keeps(tape, value) && engine->values[value].buffer)
                 entry->kept_bytes += tensor_bytes(&engine->values[value]);
+            if (tape->values[value].is_spared)
+                tape->recomputed.bytes +=
+                    tensor_bytes(&tape->values[value].form);
         }
     }
     tape->has_run = true;

@@ -18,11 +18,13 @@ struct tape_node {
     struct tensor saved;   /* what its forward kernel left */
     struct cost cost;      /* of its last backward pass */
     size_t kept_bytes;     /* of its outputs and saved, after a forward pass */
+    bool is_chosen;        /* of a module that is to be recomputed */
 };
 
 struct tape_value {
     bool has_gradient;  /* one passes through it, or ends here */
     bool is_dropped;    /* not kept, but made again */
+    bool is_spared;     /* it would be kept, but for the user's word */
     uint32_t uses;      /* by nodes in the backward pass */
     uint32_t left;      /* of those, in the pass under way */
     bool is_loss;       /* in the last forward pass */
@@ -36,6 +38,7 @@ struct tape {
     size_t n_nodes, n_values;
     bool *is_marked; /* one a node: restore_value() runs it again */
     bool has_run;    /* a forward pass whose backward pass is yet to come */
+    struct engine_recomputed recomputed; /* in the last step */
 };
 
 enum assay_status tape_new(const struct engine *engine,

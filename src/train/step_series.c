@@ -59,6 +59,23 @@ static enum assay_status put_pace(struct trainer *trainer,
     return st;
 }
 
+/* What was not kept, and what that cost. */
+static enum assay_status put_recomputed(struct trainer *trainer,
+                                        struct error *err)
+{
+    const char *const *modules = trainer->options.recompute;
+    struct engine_recomputed again;
+    enum assay_status st;
+
+    if (!modules || !modules[0])
+        return ASSAY_OK;
+    again = engine_recomputed(trainer->engine);
+    st = put(trainer, "recompute.spared", "bytes", (double)again.bytes, err);
+    if (!st)
+        st = put(trainer, "recompute.time", "ms", (double)again.ns / 1e6, err);
+    return st;
+}
+
 static enum assay_status put_steady(struct trainer *trainer, struct error *err)
 {
     struct steady_sample now = steady_read(&trainer->steady);
@@ -84,6 +101,8 @@ enum assay_status step_series_put(struct trainer *trainer,
 
     if (!st)
         st = put_pace(trainer, step, batch, err);
+    if (!st)
+        st = put_recomputed(trainer, err);
     if (!st)
         st = put_steady(trainer, err);
     trainer->n_measured++;

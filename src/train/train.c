@@ -132,7 +132,8 @@ static enum assay_status state_facts(void *context, struct run *run,
     const struct training *training = context;
 
     return train_facts_state(run, training->job->config, &training->plan,
-                             training->data.loader, err);
+                             training->data.loader, training->job->recompute,
+                             err);
 }
 
 /* A short training has a step that counts, too. */

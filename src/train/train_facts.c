@@ -60,16 +60,34 @@ static enum assay_status state_settings(struct run *run,
     return st;
 }
 
-enum assay_status train_facts_state(struct run *run,
-                                    const struct train_config *config,
-                                    const struct train_plan *plan,
-                                    const struct loader *loader,
-                                    struct error *err)
+/* "backbone.body.layer1, backbone.body.layer2" */
+static enum assay_status
+state_recompute(struct run *run, const char *const *modules, struct error *err)
+{
+    struct str text = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && modules && modules[i]; i++)
+        st = str_printf(&text, "%s%s", i ? ", " : "", modules[i]);
+    if (st)
+        st = error_nomem(err, text.n, "the modules to recompute");
+    else if (text.n)
+        st = run_fact_set(run, "training.recompute", text.text, err);
+    str_release(&text);
+    return st;
+}
+
+enum assay_status
+train_facts_state(struct run *run, const struct train_config *config,
+                  const struct train_plan *plan, const struct loader *loader,
+                  const char *const *recompute, struct error *err)
 {
     enum assay_status st = state_plan(run, plan, err);
 
     if (!st)
         st = state_loader(run, plan, loader, err);
+    if (!st)
+        st = state_recompute(run, recompute, err);
     if (!st)
         st = state_settings(run, config, err);
     return st;

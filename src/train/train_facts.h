@@ -9,11 +9,11 @@
 #include "train/train.h"
 
 /* The weights it began with, the dataset, whether the loader kept up, and
- * every setting as "config.training.batch_size". */
-enum assay_status train_facts_state(struct run *run,
-                                    const struct train_config *config,
-                                    const struct train_plan *plan,
-                                    const struct loader *loader,
-                                    struct error *err);
+ * every setting as "config.training.batch_size". recompute: modules, or NULL.
+ */
+enum assay_status
+train_facts_state(struct run *run, const struct train_config *config,
+                  const struct train_plan *plan, const struct loader *loader,
+                  const char *const *recompute, struct error *err);
 
 #endif

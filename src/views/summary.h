@@ -50,6 +50,8 @@ void summary_rate(const struct summary *summary,
                   const struct training *training);
 void summary_loss(const struct summary *summary);
 void summary_loader(const struct summary *summary);
+void summary_recomputed(const struct summary *summary,
+                        const struct training *training);
 
 /* Of times and memory. */
 void summary_runs(const struct summary *summary);

@@ -154,3 +154,34 @@ void summary_loader(const struct summary *summary)
         line_printf(&line, "%.0f images skipped", skipped);
     line_end(&line);
 }
+
+static double mean_of(const struct series *series)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < series->n_points; i++)
+        sum += series->points[i].value;
+    return sum / (double)series->n_points;
+}
+
+/* What modules that are computed again did not keep, and what that cost. */
+void summary_recomputed(const struct summary *summary,
+                        const struct training *training)
+{
+    const struct run *run = summary->run;
+    const char *modules = run_fact(run, "training.recompute");
+    const struct series *spared = run_series_find(run, "recompute.spared");
+    const struct series *time = run_series_find(run, "recompute.time");
+    struct line line = begin(summary, "again");
+    char bytes[UNITS_MAX], ms[UNITS_MAX], share[UNITS_MAX];
+    double ns;
+
+    if (!modules || !spared || !spared->n_points || !time || !time->n_points)
+        return;
+    ns = mean_of(time) * 1e6;
+    line_item(&line, modules);
+    line_printf(&line, "%s not kept", units_bytes(bytes, mean_of(spared)));
+    line_printf(&line, "made again in %s (%s of a step)", units_time(ms, ns),
+                units_percent(share, ns / training->whole_ns, 0));
+    line_end(&line);
+}

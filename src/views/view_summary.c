@@ -14,6 +14,7 @@ static void write_parts(const struct summary *summary, const struct rows *rows)
         summary_step(summary, &training);
         summary_rate(summary, &training);
         summary_loader(summary);
+        summary_recomputed(summary, &training);
         summary_loss(summary);
     } else {
         summary_stages(summary, rows);

@@ -449,6 +449,8 @@ TEST(a_module_named_for_it_is_computed_again_with_the_same_gradient)
     CHECK_INT(engine_kept_bytes(engine, 1), 0);
     CHECK_INT(engine_kept_bytes(engine, 2), 0);
     CHECK_INT(n_again, 2); /* each but the last, whose output nobody reads */
+    CHECK_INT(engine_recomputed(engine).bytes, 2 * 12);
+    CHECK(engine_recomputed(engine).ns > 0);
     check_gradient(engine, w, 16, 16 * 32768.f, 16 * 14348907.f);
     engine_free(engine);
     small_free(&small);

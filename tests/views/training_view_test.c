@@ -200,6 +200,20 @@ TEST(a_loader_that_keeps_up_gets_no_advice)
     str_release(&text);
 }
 
+TEST(what_recomputing_a_module_saves_and_costs_is_told)
+{
+    struct run *run = made_training();
+    struct str text;
+
+    set_fact(run, "training.recompute", "backbone.conv1");
+    observe(run, "recompute.spared", 3 << 20, 5 << 20);
+    observe(run, "recompute.time", 10.6, 10.6);
+    text = summary_of(run, 100);
+    CHECK_HAS(text.text, "\nagain    backbone.conv1   4.0 MiB not kept   made "
+                         "again in 10.6 ms (5.0 % of a step)\n");
+    str_release(&text);
+}
+
 TEST(modules_have_their_times_of_all_parts_beside_each_other)
 {
     struct str text = summary_of(made_training(), 100);
