@@ -32,7 +32,7 @@ demo: all
 	@build/assay run faster-rcnn assets/coffee.jpg -o build/demo.assay
 
 demo-train: all
-	@build/assay train --synthetic --min-size 160 --steps 20 \
+	@build/assay train --synthetic --min-size 160 --steps 30 \
 	    -o build/demo-train.assay
 
 test:
