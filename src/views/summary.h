@@ -49,7 +49,8 @@ void summary_step(const struct summary *summary,
 void summary_rate(const struct summary *summary,
                   const struct training *training);
 void summary_loss(const struct summary *summary);
-void summary_loader(const struct summary *summary);
+void summary_loader(const struct summary *summary,
+                    const struct training *training);
 void summary_recomputed(const struct summary *summary,
                         const struct training *training);
 

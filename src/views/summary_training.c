@@ -124,18 +124,19 @@ void summary_rate(const struct summary *summary,
 }
 
 /* Whether the workers keep up, and how many would. */
-void summary_loader(const struct summary *summary)
+void summary_loader(const struct summary *summary,
+                    const struct training *training)
 {
     const struct run *run = summary->run;
     double workers = run_fact_number(run, "loader.workers");
     double wanted = run_fact_number(run, "loader.wanted_workers");
-    double stall = run_fact_number(run, "loader.stall_share");
+    double stall = training->ns[PART_DATA] / training->whole_ns;
     double image_ns = run_fact_number(run, "loader.image_ns");
     double skipped = run_fact_number(run, "loader.skipped");
     struct line line = begin(summary, "loader");
     char text[UNITS_MAX];
 
-    if (isnan(workers) || isnan(stall))
+    if (isnan(workers))
         return;
     line_printf(&line, "%.0f %s", workers, workers == 1 ? "worker" : "workers");
     if (image_ns > 0)

@@ -13,7 +13,7 @@ static void write_parts(const struct summary *summary, const struct rows *rows)
     if (training_find(rows, &training)) {
         summary_step(summary, &training);
         summary_rate(summary, &training);
-        summary_loader(summary);
+        summary_loader(summary, &training);
         summary_recomputed(summary, &training);
         summary_loss(summary);
     } else {
