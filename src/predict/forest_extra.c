@@ -87,27 +87,67 @@ OP_CLONES static void try_thresholds(const struct forest_ground *ground,
     }
 }
 
+/* How much variance each threshold takes away; below 0 where it cannot cut.
+ * Sums are about the mean: what goes right is minus what goes left. */
+OP_CLONES static void rate_thresholds(const struct forest_ground *ground,
+                                      size_t n, const float *count,
+                                      const float *sum, float *gain)
+{
+    float least = (float)ground->min_leaf, all = (float)n;
+
+    for (size_t f = 0; f < ground->stride; f += FOREST_LANES) {
+        for (int k = 0; k < FOREST_LANES; k++) {
+            size_t at = f + (size_t)k;
+            float left = count[at], right = all - left;
+            float fewer = left < right ? left : right;
+            float rate = sum[at] * sum[at] * all / (left * right + 1e-30f);
+
+            gain[at] = fewer < least ? -1.0f : rate;
+        }
+    }
+}
+
 /* The feature whose threshold leaves the least variance; n_features where none
- * can cut. Sums are about the mean: what goes right is minus what goes left. */
-static size_t choose_feature(const struct forest_ground *ground, size_t n,
-                             const float *count, const float *sum)
+ * can cut. */
+static size_t choose_feature(const struct forest_ground *ground,
+                             const float *gain)
 {
     size_t best = ground->n_features;
-    float most = 0;
+    float most = -0.5f;
 
     for (size_t f = 0; f < ground->n_features; f++) {
-        float left = count[f], right = (float)n - left;
-        float gain;
-
-        if (left < (float)ground->min_leaf || right < (float)ground->min_leaf)
-            continue;
-        gain = sum[f] * sum[f] * (1 / left + 1 / right);
-        if (best == ground->n_features || gain > most) {
+        if (gain[f] > most) {
             best = f;
-            most = gain;
+            most = gain[f];
         }
     }
     return best;
+}
+
+/* Two rows: every feature that tells them apart does it equally well. */
+static size_t split_pair(struct tree_growth *growth, const int32_t *rows,
+                         float *threshold)
+{
+    const struct forest_ground *ground = growth->ground;
+    const float *a = ground->x + (size_t)rows[0] * ground->stride;
+    const float *b = ground->x + (size_t)rows[1] * ground->stride;
+    uint64_t draw = random_u64(&growth->random);
+    size_t f = (size_t)((draw >> 32) % ground->n_features);
+
+    for (size_t i = 0; i < ground->n_features; i++) {
+        float low = a[f] < b[f] ? a[f] : b[f];
+        float high = a[f] < b[f] ? b[f] : a[f];
+
+        if (low < high) {
+            float t = low + (float)(int32_t)((uint32_t)draw >> 8) * 0x1p-24f *
+                                (high - low);
+
+            *threshold = t < high ? t : low;
+            return f;
+        }
+        f = f + 1 < ground->n_features ? f + 1 : 0;
+    }
+    return ground->n_features;
 }
 
 static size_t partition(const struct forest_ground *ground, int32_t *rows,
@@ -139,31 +179,46 @@ static double mean_of(const struct forest_ground *ground, const int32_t *rows,
     return sum / (double)n;
 }
 
+/* The best of one random threshold a feature. */
+static size_t split_rows(struct tree_growth *growth, const int32_t *rows,
+                         size_t n, float mean, float *threshold)
+{
+    const struct forest_ground *ground = growth->ground;
+    float *low = growth->lanes, *high = low + ground->stride;
+    float *thresholds = high + ground->stride;
+    float *sum = thresholds + ground->stride;
+    size_t feature;
+
+    find_ranges(ground, rows, n, low, high);
+    draw_thresholds(ground, (uint32_t)random_u64(&growth->random), low, high,
+                    thresholds);
+    /* The ranges are not needed any more. */
+    try_thresholds(ground, rows, n, mean, thresholds, low, sum);
+    rate_thresholds(ground, n, low, sum, high);
+    feature = choose_feature(ground, high);
+    if (feature < ground->n_features)
+        *threshold = thresholds[feature];
+    return feature;
+}
+
 static void grow_node(struct tree_growth *growth, size_t begin, size_t end)
 {
     const struct forest_ground *ground = growth->ground;
     int32_t *rows = growth->rows + begin;
-    float *low = growth->lanes, *high = low + ground->stride;
-    float *threshold = high + ground->stride;
-    float *sum = threshold + ground->stride;
     size_t n = end - begin, feature = ground->n_features, middle;
+    float threshold = 0;
     bool is_constant;
     double mean = mean_of(ground, rows, n, &is_constant);
 
-    if (!is_constant && n >= 2 * ground->min_leaf) {
-        find_ranges(ground, rows, n, low, high);
-        draw_thresholds(ground, (uint32_t)random_u64(&growth->random), low,
-                        high, threshold);
-        /* The ranges are not needed any more. */
-        try_thresholds(ground, rows, n, (float)mean, threshold, low, sum);
-        feature = choose_feature(ground, n, low, sum);
-    }
+    if (!is_constant && n >= 2 * ground->min_leaf)
+        feature = n == 2 ? split_pair(growth, rows, &threshold)
+                         : split_rows(growth, rows, n, (float)mean, &threshold);
     if (feature == ground->n_features) {
         tree_leaf(growth, mean);
         return;
     }
-    middle = partition(ground, rows, n, feature, threshold[feature]);
-    tree_cut(growth, feature, threshold[feature], begin, begin + middle, end);
+    middle = partition(ground, rows, n, feature, threshold);
+    tree_cut(growth, feature, threshold, begin, begin + middle, end);
 }
 
 void tree_grow_extra(struct tree_growth *growth)
