@@ -21,6 +21,7 @@ struct settings {
     struct range batch;
     uint64_t memory;
     int stage;
+    const char *family;
     int64_t level;
     bool json, anyway;
     const char *output;
@@ -68,6 +69,12 @@ static const struct option options[] = {
      .help = "predict although the network lies outside of what was seen",
      FIELD(anyway)},
     {.kind = OPTION_SECTION, .help = "The model"},
+    {.name = "family",
+     .kind = OPTION_TEXT,
+     .value = "NETWORK",
+     .help = "the network that it is a pruned level of",
+     .shown_default = "the one of its name",
+     FIELD(family)},
     {.name = "level",
      .kind = OPTION_INTEGER,
      .value = "PERCENT",
@@ -340,12 +347,41 @@ static enum assay_status check_network(struct prediction *prediction,
                                         "%s; --anyway predicts it", why->text);
 }
 
+/* Whether the fingerprint was made from the family. */
+static enum assay_status check_family(const struct fingerprint *fingerprint,
+                                      const char *family, struct error *err)
+{
+    const struct data_set *data = fingerprint_data(fingerprint);
+
+    for (size_t i = 0; i < data->n_descriptions; i++) {
+        if (strcmp(data->descriptions[i].network, family) == 0)
+            return ASSAY_OK;
+    }
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "--family: the fingerprint was not made from '%s'; 'assay "
+                     "fingerprint show' names those it was made from",
+                     family);
+}
+
+/* A description under the name of its family; borrows everything. */
+static enum assay_status name_family(const struct prediction *prediction,
+                                     const struct settings *settings,
+                                     const struct description *description,
+                                     struct description *as, struct error *err)
+{
+    *as = *description;
+    if (!settings->family)
+        return ASSAY_OK;
+    as->network = (char *)network_canonical(settings->family);
+    return check_family(prediction->fingerprint, as->network, err);
+}
+
 static enum assay_status predict(struct prediction *prediction,
                                  const struct arguments *arguments,
                                  struct error *err)
 {
     const struct settings *settings = arguments->settings;
-    struct description description = {0};
+    struct description description = {0}, as = {0};
     struct error why = {0};
     int64_t first = 1, last = 1;
     bool has_range = settings->batch.first <= settings->batch.last;
@@ -358,14 +394,16 @@ static enum assay_status predict(struct prediction *prediction,
                             &description, err);
     if (!st)
         st = check_network(prediction, &description, settings, &why, err);
+    if (!st)
+        st = name_family(prediction, settings, &description, &as, err);
     prediction->network = description.network;
     prediction->usable_mb = fingerprint_usable_mb(
         prediction->fingerprint, prediction->stage,
         settings->memory ? (double)settings->memory / 0x1p20 : (double)NAN);
     if (!st)
-        st = draw_curve(prediction, &description, first, last, err);
+        st = draw_curve(prediction, &as, first, last, err);
     if (!st)
-        st = find_largest(prediction, &description, first, last, err);
+        st = find_largest(prediction, &as, first, last, err);
     if (!st)
         st = show(prediction, settings, err);
     mem_free(prediction->rows);
@@ -402,8 +440,8 @@ const struct command cmd_predict = {
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".keras", ".h5",
-                                                  ".hdf5", NULL}},
+                 .endings = (const char *const[]){".onnx", ".net", ".keras",
+                                                  ".h5", ".hdf5", NULL}},
     .description =
         (const char *const[]){
             "Predicts how long a step takes and how much memory it wants, with "
@@ -419,8 +457,8 @@ const struct command cmd_predict = {
             {"predict mobilenet_v2 --on tx2.fp --batch 32", "one batch size"},
             {"predict my.onnx --on tx2.fp --batch 1..256 --memory 7.6GiB",
              "the curve, and the largest batch that fits"},
-            {"predict resnet18 --on cpu.fp --stage inference",
-             "without training"},
+            {"predict r30.net --on tx2.fp --family resnet50",
+             "a pruned network, by what was measured of its kin"},
             {NULL, NULL},
         },
     .settings_bytes = sizeof(struct settings),

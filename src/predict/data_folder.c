@@ -1,122 +1,20 @@
 /* predict/data_folder.c - see data_folder.h. */
 #include "predict/data_folder.h"
 
-#include "base/mem.h"
-#include "base/vec.h"
-#include "predict/csv.h"
+#include "predict/data_folder_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { max_size = 1 << 24, max_batch = 1 << 20, max_level = 100 };
-
-const char *const stage_names[] = {"training", "inference", NULL};
-const char *const target_names[] = {"latency", "memory", NULL};
-
-void data_set_release(struct data_set *set)
-{
-    for (size_t i = 0; i < set->n_descriptions; i++)
-        description_release(&set->descriptions[i]);
-    mem_free(set->descriptions);
-    mem_free(set->rows);
-    map_release(&set->index);
-    map_release(&set->noted);
-    str_release(&set->undescribed);
-    str_release(&set->last_undescribed);
-    *set = (struct data_set){0};
-}
-
-enum assay_status data_set_add_row(struct data_set *set,
-                                   const struct measurement *row,
-                                   struct error *err)
-{
-    struct measurement *moved = vec_reserve(set->rows, &set->rows_capacity,
-                                            set->n_rows + 1, sizeof *moved);
-
-    if (!moved)
-        return error_nomem(err, sizeof *moved, "a measurement");
-    set->rows = moved;
-    moved[set->n_rows++] = *row;
-    return ASSAY_OK;
-}
-
-/* ---- descriptions by name ------------------------------------------------ */
-
-static enum assay_status make_key(struct str *key, const char *network,
-                                  int64_t level, struct error *err)
-{
-    return str_printf(key, "%s %lld", network_canonical(network),
-                      (long long)level)
-               ? error_nomem(err, strlen(network), "the name of a network")
-               : ASSAY_OK;
-}
-
-size_t data_set_find(const struct data_set *set, const char *network,
-                     int64_t level)
-{
-    struct str key = {0};
-    uint64_t index = SIZE_MAX;
-
-    if (!make_key(&key, network, level, NULL))
-        map_find_text(&set->index, str_text(&key), &index);
-    str_release(&key);
-    return (size_t)index;
-}
-
-static enum assay_status add_description(struct data_set *set, const char *key,
-                                         const char *network, int64_t level,
-                                         struct error *err)
-{
-    struct description *moved =
-        vec_reserve(set->descriptions, &set->descriptions_capacity,
-                    set->n_descriptions + 1, sizeof *moved);
-    enum assay_status st;
-
-    if (!moved)
-        return error_nomem(err, sizeof *moved, "a network");
-    set->descriptions = moved;
-    moved[set->n_descriptions] = (struct description){0};
-    st = description_set_name(&moved[set->n_descriptions],
-                              network_canonical(network), level, err);
-    if (!st && map_put_text(&set->index, key, set->n_descriptions))
-        st = error_nomem(err, 16, "a network");
-    if (st)
-        description_release(&moved[set->n_descriptions]);
-    else
-        set->n_descriptions++;
-    return st;
-}
-
-enum assay_status data_set_describe(struct data_set *set, const char *network,
-                                    int64_t level, size_t *index,
-                                    struct error *err)
-{
-    struct str key = {0};
-    uint64_t found;
-    enum assay_status st = make_key(&key, network, level, err);
-
-    if (!st && map_find_text(&set->index, str_text(&key), &found)) {
-        *index = (size_t)found;
-    } else if (!st) {
-        st = add_description(set, str_text(&key), network, level, err);
-        *index = set->n_descriptions - !st;
-    }
-    str_release(&key);
-    return st;
-}
+enum { max_size = 1 << 24, max_level = 100 };
 
 /* ---- the files ----------------------------------------------------------- */
 
-/* A file of the folder at work. */
-struct reading {
-    struct csv csv;
-    int network, level; /* columns */
-};
-
-static enum assay_status open_file(struct reading *reading, const char *folder,
-                                   const char *file, struct error *err)
+static enum assay_status open_file(struct data_reading *reading,
+                                   const char *folder, const char *file,
+                                   struct error *err)
 {
     struct str path = {0};
     enum assay_status st =
@@ -134,19 +32,19 @@ static enum assay_status open_file(struct reading *reading, const char *folder,
     return st;
 }
 
-static enum assay_status read_level(struct reading *reading, int64_t *level,
-                                    struct error *err)
+enum assay_status data_read_level(struct data_reading *reading, int64_t *level,
+                                  struct error *err)
 {
     return csv_integer(&reading->csv, reading->level, 0, max_level, level, err);
 }
 
 /* The description that the record is about. */
-static enum assay_status read_subject(struct reading *reading,
+static enum assay_status read_subject(struct data_reading *reading,
                                       struct data_set *set, size_t *index,
                                       struct error *err)
 {
     int64_t level = 0;
-    enum assay_status st = read_level(reading, &level, err);
+    enum assay_status st = data_read_level(reading, &level, err);
 
     return st ? st
               : data_set_describe(set,
@@ -184,7 +82,7 @@ static const struct {
     [LAYER_SIZE_W] = {"iw", 1},     [LAYER_BIAS] = {"bias", 0},
 };
 
-static enum assay_status check_conv(const struct reading *reading,
+static enum assay_status check_conv(const struct data_reading *reading,
                                     const struct conv_row *conv,
                                     struct error *err)
 {
@@ -197,7 +95,7 @@ static enum assay_status check_conv(const struct reading *reading,
                      str_text(&reading->csv.name), reading->csv.line);
 }
 
-static enum assay_status read_layer(struct reading *reading,
+static enum assay_status read_layer(struct data_reading *reading,
                                     struct data_set *set, const int *columns,
                                     struct error *err)
 {
@@ -227,7 +125,7 @@ static enum assay_status read_layer(struct reading *reading,
                : description_add_conv(&set->descriptions[index], &conv, err);
 }
 
-static enum assay_status read_layers(struct reading *reading,
+static enum assay_status read_layers(struct data_reading *reading,
                                      struct data_set *set, struct error *err)
 {
     int columns[N_LAYER_COLUMNS];
@@ -281,7 +179,7 @@ static const struct count_column op_columns[] = {
 
 enum { max_count_columns = 16 };
 
-static enum assay_status read_count(struct reading *reading, int place,
+static enum assay_status read_count(struct data_reading *reading, int place,
                                     double *out, struct error *err)
 {
     enum assay_status st = csv_number(&reading->csv, place, 0, out, err);
@@ -295,7 +193,8 @@ static enum assay_status read_count(struct reading *reading, int place,
 }
 
 /* "9216x4096;4096x1000" */
-static enum assay_status read_denses(struct reading *reading, const char *text,
+static enum assay_status read_denses(struct data_reading *reading,
+                                     const char *text,
                                      struct description *description,
                                      struct error *err)
 {
@@ -318,7 +217,7 @@ static enum assay_status read_denses(struct reading *reading, const char *text,
     return st;
 }
 
-static enum assay_status read_counts(struct reading *reading,
+static enum assay_status read_counts(struct data_reading *reading,
                                      struct data_set *set,
                                      const struct count_column *columns,
                                      bool has_denses, struct error *err)
@@ -351,172 +250,16 @@ static enum assay_status read_counts(struct reading *reading,
     return st;
 }
 
-static enum assay_status read_networks(struct reading *reading,
+static enum assay_status read_networks(struct data_reading *reading,
                                        struct data_set *set, struct error *err)
 {
     return read_counts(reading, set, network_columns, true, err);
 }
 
-static enum assay_status read_ops(struct reading *reading, struct data_set *set,
-                                  struct error *err)
-{
-    return read_counts(reading, set, op_columns, false, err);
-}
-
-/* ---- measurements.csv ---------------------------------------------------- */
-
-struct measured_columns {
-    int batch, stage;
-    int passed[N_TARGETS], value[N_TARGETS], is_kept[N_TARGETS];
-    int capacity, available; /* these may be missing, and is_kept too */
-};
-
-static enum assay_status find_columns(const struct csv *csv,
-                                      struct measured_columns *columns,
-                                      struct error *err)
-{
-    static const char *const passed[] = {"lat_passed", "mem_passed"};
-    static const char *const value[] = {"latency_ms", "mem_used_mb"};
-    static const char *const is_kept[] = {"lat_in_gt", "mem_in_gt"};
-    enum assay_status st = csv_need(csv, "batch", &columns->batch, err);
-
-    if (!st)
-        st = csv_need(csv, "stage", &columns->stage, err);
-    for (size_t t = 0; !st && t < N_TARGETS; t++) {
-        st = csv_need(csv, passed[t], &columns->passed[t], err);
-        if (!st)
-            st = csv_need(csv, value[t], &columns->value[t], err);
-        columns->is_kept[t] = csv_find(csv, is_kept[t]);
-    }
-    columns->capacity = csv_find(csv, "mem_capacity_mb");
-    columns->available = csv_find(csv, "mem_avail_mb");
-    return st;
-}
-
-static enum assay_status read_stage(const struct reading *reading, int place,
-                                    enum stage *stage, struct error *err)
-{
-    const char *text = csv_field(&reading->csv, place);
-
-    for (int i = 0; stage_names[i]; i++) {
-        if (strcmp(text, stage_names[i]) == 0) {
-            *stage = (enum stage)i;
-            return ASSAY_OK;
-        }
-    }
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "%s line %zu, column stage: '%.40s' is neither training "
-                     "nor inference",
-                     str_text(&reading->csv.name), reading->csv.line, text);
-}
-
-/* What a row says of one target: a value where it passed and was kept. */
-static enum assay_status read_target(const struct reading *reading,
-                                     const struct measured_columns *columns,
-                                     enum target target,
-                                     struct measurement *row, struct error *err)
-{
-    const struct csv *csv = &reading->csv;
-    double passed = 0, is_kept = 1, value = NAN;
-    enum assay_status st =
-        csv_number(csv, columns->passed[target], NAN, &passed, err);
-
-    if (!st)
-        st = csv_number(csv, columns->is_kept[target], 1, &is_kept, err);
-    if (!st)
-        st = csv_number(csv, columns->value[target], NAN, &value, err);
-    if (st)
-        return st;
-    row->value[target] =
-        passed > 0 && is_kept > 0 && value > 0 ? value : (double)NAN;
-    if (target == TARGET_MEMORY)
-        row->is_failed = passed <= 0 && is_kept > 0;
-    return ASSAY_OK;
-}
-
-static enum assay_status read_device(const struct reading *reading,
-                                     const struct measured_columns *columns,
-                                     struct data_set *set, struct error *err)
-{
-    double capacity = NAN, available = NAN;
-    enum assay_status st =
-        csv_number(&reading->csv, columns->capacity, NAN, &capacity, err);
-
-    if (!st)
-        st =
-            csv_number(&reading->csv, columns->available, NAN, &available, err);
-    if (st)
-        return st;
-    if (capacity > 0)
-        set->capacity_mb = fmax(set->capacity_mb, capacity);
-    if (available > 0)
-        set->available_mb = fmax(set->available_mb, available);
-    return ASSAY_OK;
-}
-
-/* "mnasnet 5 15, resnet18 40": each network and level once. */
-static enum assay_status note_undescribed(struct data_set *set,
-                                          const char *network, int64_t level,
-                                          struct error *err)
-{
-    struct str key = {0};
-    bool is_last = strcmp(str_text(&set->last_undescribed), network) == 0;
-    enum assay_status st = make_key(&key, network, level, err);
-
-    set->n_undescribed++;
-    if (!st && !map_find_text(&set->noted, str_text(&key), NULL)) {
-        str_clear(&set->last_undescribed);
-        if (map_put_text(&set->noted, str_text(&key), 1) ||
-            str_append(&set->last_undescribed, network) ||
-            str_printf(&set->undescribed, "%s%s %lld",
-                       is_last || !set->undescribed.n ? "" : ", ",
-                       is_last ? "" : network, (long long)level))
-            st = error_nomem(err, 32, "a note");
-    }
-    str_release(&key);
-    return st;
-}
-
-static enum assay_status read_row(struct reading *reading,
-                                  const struct measured_columns *columns,
+static enum assay_status read_ops(struct data_reading *reading,
                                   struct data_set *set, struct error *err)
 {
-    const char *network = csv_field(&reading->csv, reading->network);
-    struct measurement row = {0};
-    int64_t level = 0, batch = 0;
-    enum assay_status st = read_level(reading, &level, err);
-
-    if (!st)
-        st = csv_integer(&reading->csv, columns->batch, 1, max_batch, &batch,
-                         err);
-    if (!st)
-        st = read_stage(reading, columns->stage, &row.stage, err);
-    for (int t = 0; !st && t < N_TARGETS; t++)
-        st = read_target(reading, columns, (enum target)t, &row, err);
-    if (!st)
-        st = read_device(reading, columns, set, err);
-    if (st)
-        return st;
-    row.batch = (double)batch;
-    row.description = data_set_find(set, network, level);
-    if (row.description == SIZE_MAX ||
-        (!set->descriptions[row.description].n_convs &&
-         !set->descriptions[row.description].n_denses))
-        return note_undescribed(set, network, level, err);
-    return data_set_add_row(set, &row, err);
-}
-
-static enum assay_status read_measurements(struct reading *reading,
-                                           struct data_set *set,
-                                           struct error *err)
-{
-    struct measured_columns columns;
-    enum assay_status st = find_columns(&reading->csv, &columns, err);
-    bool more = true;
-
-    while (!st && !(st = csv_next(&reading->csv, &more, err)) && more)
-        st = read_row(reading, &columns, set, err);
-    return st;
+    return read_counts(reading, set, op_columns, false, err);
 }
 
 /* ---- the folder ---------------------------------------------------------- */
@@ -539,19 +282,19 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
 {
     static const struct {
         const char *file;
-        enum assay_status (*read)(struct reading *reading, struct data_set *set,
-                                  struct error *err);
+        enum assay_status (*read)(struct data_reading *reading,
+                                  struct data_set *set, struct error *err);
     } files[] = {{"layers.csv", read_layers},
                  {"networks.csv", read_networks},
                  {"network_ops.csv", read_ops},
-                 {"measurements.csv", read_measurements}};
+                 {"measurements.csv", data_read_measurements}};
     enum assay_status st = check_folder(folder, err);
 
     if (!set->n_descriptions)
         set->capacity_mb = set->available_mb = NAN;
     set->n_settled = set->n_descriptions;
     for (size_t i = 0; !st && i < sizeof files / sizeof files[0]; i++) {
-        struct reading reading = {0};
+        struct data_reading reading = {0};
 
         st = open_file(&reading, folder, files[i].file, err);
         if (!st)

@@ -1,0 +1,103 @@
+/* predict/data_set.c - networks and rows, by name; see data_folder.h. */
+#include "predict/data_folder.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "predict/data_folder_internal.h"
+
+#include <string.h>
+
+const char *const stage_names[] = {"training", "inference", NULL};
+const char *const target_names[] = {"latency", "memory", NULL};
+
+void data_set_release(struct data_set *set)
+{
+    for (size_t i = 0; i < set->n_descriptions; i++)
+        description_release(&set->descriptions[i]);
+    mem_free(set->descriptions);
+    mem_free(set->rows);
+    map_release(&set->index);
+    map_release(&set->noted);
+    str_release(&set->undescribed);
+    str_release(&set->last_undescribed);
+    *set = (struct data_set){0};
+}
+
+enum assay_status data_set_add_row(struct data_set *set,
+                                   const struct measurement *row,
+                                   struct error *err)
+{
+    struct measurement *moved = vec_reserve(set->rows, &set->rows_capacity,
+                                            set->n_rows + 1, sizeof *moved);
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a measurement");
+    set->rows = moved;
+    moved[set->n_rows++] = *row;
+    return ASSAY_OK;
+}
+
+/* ---- descriptions by name ------------------------------------------------ */
+
+enum assay_status data_set_key(struct str *key, const char *network,
+                               int64_t level, struct error *err)
+{
+    return str_printf(key, "%s %lld", network_canonical(network),
+                      (long long)level)
+               ? error_nomem(err, strlen(network), "the name of a network")
+               : ASSAY_OK;
+}
+
+size_t data_set_find(const struct data_set *set, const char *network,
+                     int64_t level)
+{
+    struct str key = {0};
+    uint64_t index = SIZE_MAX;
+
+    if (!data_set_key(&key, network, level, NULL))
+        map_find_text(&set->index, str_text(&key), &index);
+    str_release(&key);
+    return (size_t)index;
+}
+
+static enum assay_status add_description(struct data_set *set, const char *key,
+                                         const char *network, int64_t level,
+                                         struct error *err)
+{
+    struct description *moved =
+        vec_reserve(set->descriptions, &set->descriptions_capacity,
+                    set->n_descriptions + 1, sizeof *moved);
+    enum assay_status st;
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a network");
+    set->descriptions = moved;
+    moved[set->n_descriptions] = (struct description){0};
+    st = description_set_name(&moved[set->n_descriptions],
+                              network_canonical(network), level, err);
+    if (!st && map_put_text(&set->index, key, set->n_descriptions))
+        st = error_nomem(err, 16, "a network");
+    if (st)
+        description_release(&moved[set->n_descriptions]);
+    else
+        set->n_descriptions++;
+    return st;
+}
+
+enum assay_status data_set_describe(struct data_set *set, const char *network,
+                                    int64_t level, size_t *index,
+                                    struct error *err)
+{
+    struct str key = {0};
+    uint64_t found;
+    enum assay_status st = data_set_key(&key, network, level, err);
+
+    if (!st && map_find_text(&set->index, str_text(&key), &found)) {
+        *index = (size_t)found;
+    } else if (!st) {
+        st = add_description(set, str_text(&key), network, level, err);
+        *index = set->n_descriptions - !st;
+    }
+    str_release(&key);
+    return st;
+}
