@@ -77,6 +77,7 @@ extern const struct command cmd_fingerprint;
 extern const struct command cmd_predict;
 extern const struct command cmd_prune;
 extern const struct command cmd_export;
+extern const struct command cmd_campaign;
 extern const struct command cmd_weights;
 extern const struct command cmd_data;
 extern const struct command cmd_machine;

@@ -17,6 +17,7 @@ const struct command *const commands[] = {
     &cmd_predict,
     &cmd_prune,
     &cmd_export,
+    &cmd_campaign,
     &cmd_weights,
     &cmd_data,
     &cmd_machine,

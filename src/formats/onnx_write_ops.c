@@ -11,6 +11,7 @@
 #include "ops/conv2d.h"
 #include "ops/conv_nd.h"
 #include "ops/conv_transpose2d.h"
+#include "ops/dropout.h"
 #include "ops/gather.h"
 #include "ops/linear.h"
 #include "ops/matmul.h"
@@ -376,7 +377,12 @@ static void export_clip(struct onnx_export *to)
 
 static void export_dropout(struct onnx_export *to)
 {
-    onnx_put_node(to, "Dropout", 1);
+    const char *y = onnx_name(to, to->node->outputs[0]);
+    const char *inputs[2] = {
+        onnx_name(to, to->node->inputs[0]),
+        onnx_add_scalar(to, dropout_attrs(to->node)->ratio)};
+
+    onnx_put_op(to, "Dropout", inputs, 2, &y, 1);
 }
 
 static void export_prelu(struct onnx_export *to)

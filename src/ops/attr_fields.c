@@ -16,6 +16,8 @@
 #include "ops/conv_nd.h"
 #include "ops/conv_transpose2d.h"
 #include "ops/detection_transform.h"
+#include "ops/dropout.h"
+#include "ops/dropout_training.h"
 #include "ops/gather.h"
 #include "ops/linear.h"
 #include "ops/loss.h"
@@ -27,7 +29,6 @@
 #include "ops/pad.h"
 #include "ops/pool_nd.h"
 #include "ops/quantize.h"
-#include "ops/random_ops.h"
 #include "ops/rearrange.h"
 #include "ops/reduce.h"
 #include "ops/resize.h"
@@ -151,6 +152,11 @@ FIELDS(detection_transform, SIZE(detection_transform_attrs, min_size),
        SIZE(detection_transform_attrs, size_divisible),
        FLOAT(detection_transform_attrs, mean),
        FLOAT(detection_transform_attrs, std));
+FIELDS(dropout, FLOAT(dropout_attrs, ratio));
+FIELDS(dropout_training,
+       {PLACE(dropout_training_attrs, seed, ATTR_SEED, sizeof(uint32_t))},
+       FLOAT(dropout_training_attrs, ratio),
+       FLAG(dropout_training_attrs, is_on));
 FIELDS(gather, AXIS(gather_attrs, axis), AMOUNT(gather_attrs, batch_dims));
 FIELDS(gemm, FLOAT(gemm_attrs, alpha), FLOAT(gemm_attrs, beta),
        FLAG(gemm_attrs, transposes_a), FLAG(gemm_attrs, transposes_b));
@@ -169,10 +175,6 @@ FIELDS(paste_masks, FLAG(paste_masks_attrs, is_soft));
 FIELDS(pool_nd, WINDOW(pool_nd_attrs), FLAG(pool_nd_attrs, counts_padding),
        FLAG(pool_nd_attrs, is_by_column), AMOUNT(pool_nd_attrs, power));
 FIELDS(quantize, AXIS(quantize_attrs, axis));
-FIELDS(random, {PLACE(random_attrs, seed, ATTR_SEED, sizeof(uint32_t))},
-       DTYPE(random_attrs, dtype), FLAG(random_attrs, has_dtype),
-       FLAG(random_attrs, takes_shape), DOUBLE(random_attrs, low),
-       DOUBLE(random_attrs, high), AMOUNT(random_attrs, n_samples));
 FIELDS(reduce, FLAG(reduce_attrs, keeps_dims),
        FLAG(reduce_attrs, empty_is_none));
 FIELDS(resize, WORD(resize_attrs, mode, resize_modes),
@@ -246,7 +248,8 @@ static const struct {
     {&op_max_unpool, pool_nd_fields},
     {&op_quantize_linear, quantize_fields},
     {&op_dequantize_linear, quantize_fields},
-    {&op_dropout_training, random_fields},
+    {&op_dropout, dropout_fields},
+    {&op_dropout_training, dropout_training_fields},
     {&op_resize, resize_fields},
     {&op_roi_align, roi_align_fields},
     {&op_rpn_nms, rpn_nms_fields},

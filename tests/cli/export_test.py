@@ -57,7 +57,7 @@ OPS = {
     "Clip": lambda node, x, low, high: torch.clamp(x, low, high),
     "Add": lambda node, a, b: a + b,
     "Concat": lambda node, *parts: torch.cat(parts, window(node)[0]["axis"]),
-    "Dropout": lambda node, x: x,
+    "Dropout": lambda node, x, ratio: x,
     "Flatten": lambda node, x: torch.flatten(x, window(node)[0]["axis"]),
     "GlobalAveragePool": lambda node, x: x.mean((2, 3), keepdim=True),
 }

@@ -1,0 +1,82 @@
+/* predict/campaign_config.h - what a campaign is asked for.
+ *
+ * Read from an INI file as perf4sight has them, or from a TOML file with the
+ * same sections and keys; docs/campaign.md says what each means.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PREDICT_CAMPAIGN_CONFIG_H
+#define PREDICT_CAMPAIGN_CONFIG_H
+
+#include "base/arena.h"
+#include "ops/prune.h"
+#include "predict/data_folder.h"
+
+struct config_texts {
+    const char **items;
+    size_t n;
+};
+
+struct config_numbers {
+    int64_t *items;
+    size_t n;
+};
+
+/* [create_network_dataset]: pruned networks are made. */
+struct create_config {
+    struct config_texts networks;
+    struct config_numbers pruning_perc;
+    const char *mode;
+    const char *model_desc_dir; /* where networks that are not built in lie */
+    const char *model_path;     /* where the pruned ones go */
+    int64_t repeats;            /* of random_weighted */
+    int64_t seed;
+};
+
+/* [profile]: they are measured. */
+struct profile_config {
+    bool create_config; /* the list of tests is written, to test_config */
+    const char *dataset;
+    struct config_texts network;
+    struct config_numbers bs;
+    struct config_texts stage, profile_variables;
+    const char *device_model_loc, *local_model_loc;
+    bool run_profiling;
+    int64_t gpu_id;
+    bool save; /* every step of a test is kept */
+    const char *device;
+    bool till_first_fail;
+    const char *log_dir, *test_config;
+};
+
+/* [fingerprint]: a device is learned from what was measured. */
+struct fingerprint_config {
+    bool evaluate, overwrite;
+    const char *stage;
+    bool memory_model, latency_model;
+    struct config_texts train_nets, eval_nets;
+    struct config_numbers train_logs, eval_logs;
+    struct config_texts memory_logs, eval_memory_logs;
+    struct config_texts latency_logs, eval_latency_logs;
+};
+
+/* Start from {0}. */
+struct campaign_config {
+    bool has_create, has_profile, has_fingerprint;
+    struct create_config create;
+    struct profile_config profile;
+    struct fingerprint_config fingerprint;
+    enum prune_mode mode;
+    bool has_stage[N_STAGES];
+    bool has_target[N_TARGETS];
+    struct arena arena;
+};
+
+void campaign_config_release(struct campaign_config *config);
+
+/* TOML where the file is called so, INI otherwise. Unknown sections and keys,
+ * values of the wrong kind, levels outside of 0 to 95 and the like are refused
+ * with their place. */
+enum assay_status campaign_config_read(struct campaign_config *config,
+                                       const char *path, struct error *err);
+
+#endif

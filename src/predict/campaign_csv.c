@@ -1,0 +1,328 @@
+/* predict/campaign_csv.c - see campaign.h: a log as the four files of a data
+ * folder. */
+#include "predict/campaign.h"
+
+#include "base/decimal.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "formats/model_file.h"
+#include "ops/conv2d.h"
+#include "ops/ops.h"
+#include "predict/describe_graph.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_MEASUREMENTS, FILE_LAYERS, FILE_NETWORKS, FILE_OPS, N_FILES };
+
+static const struct {
+    const char *name, *columns;
+} files[N_FILES] = {
+    [FILE_MEASUREMENTS] =
+        {"measurements.csv",
+         "network,prune,batch,stage,repeat,passed,lat_passed,mem_passed,"
+         "latency_ms,mem_alloc_mb,mem_reserved_mb,mem_used_mb,mem_avail_mb,"
+         "mem_free_mb,mem_capacity_mb,lat_in_gt,mem_in_gt,has_description\n"},
+    [FILE_LAYERS] = {"layers.csv",
+                     "network,prune,layer_index,layer_name,ic,oc,kh,kw,sh,sw,"
+                     "ph,pw,groups,ih,iw,bias\n"},
+    [FILE_NETWORKS] =
+        {"networks.csv",
+         "network,prune,total_params,bn_params,n_conv,n_bn,n_fc,fc_layers,"
+         "n_param_tensors,fwd_macs_per_image,bn_elems,"
+         "saved_act_bytes_per_image\n"},
+    [FILE_OPS] = {"network_ops.csv",
+                  "network,prune,relu_elems,n_relu,bn_elems,n_bn,cat_elems,"
+                  "n_cat,add_elems,n_add,maxpool_in,maxpool_out,maxpool_taps,"
+                  "n_maxpool,avgpool_in,n_avgpool\n"},
+};
+
+/* A row of measurements.csv while its two tests come in. */
+struct row {
+    bool is_open;
+    char network[64];
+    int64_t level, repeat, batch;
+    enum stage stage;
+    bool has[N_TARGETS];
+    struct campaign_result results[N_TARGETS];
+    bool has_description;
+};
+
+struct writer {
+    struct output *outputs[N_FILES];
+    struct row row;
+    struct map described; /* "network level" to whether its file was read */
+};
+
+static struct sink *sink_of(const struct writer *writer, int file)
+{
+    return output_sink(writer->outputs[file]);
+}
+
+/* A number, or nothing where it was not measured. */
+static void put_number(struct sink *sink, bool is_there, double value)
+{
+    char text[DECIMAL_MAX];
+
+    sink_puts(sink, ",");
+    if (!is_there)
+        return;
+    decimal_write(text, value);
+    sink_puts(sink, text);
+}
+
+static void put_flag(struct sink *sink, bool is_there, bool value)
+{
+    sink_puts(sink, !is_there ? "," : value ? ",1" : ",0");
+}
+
+/* ---- measurements ---------------------------------------------------------
+ */
+
+static void close_row(struct writer *writer)
+{
+    struct sink *sink = sink_of(writer, FILE_MEASUREMENTS);
+    struct row *row = &writer->row;
+    const struct campaign_result *latency = &row->results[TARGET_LATENCY];
+    const struct campaign_result *memory = &row->results[TARGET_MEMORY];
+    bool has_latency = row->has[TARGET_LATENCY];
+    bool has_memory = row->has[TARGET_MEMORY];
+    const struct campaign_result *any = has_memory ? memory : latency;
+    bool is_latency = has_latency && latency->is_passed;
+    bool is_memory = has_memory && memory->is_passed;
+
+    if (!row->is_open)
+        return;
+    row->is_open = false;
+    sink_printf(sink, "%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64, row->network,
+                row->level, row->batch, stage_names[row->stage], row->repeat);
+    put_flag(sink, true,
+             (!has_latency || is_latency) && (!has_memory || is_memory));
+    put_flag(sink, has_latency, is_latency);
+    put_flag(sink, has_memory, is_memory);
+    put_number(sink, is_latency, latency->latency_ms);
+    put_number(sink, is_memory, memory->alloc_mb);
+    put_number(sink, is_memory, memory->reserved_mb);
+    put_number(sink, is_memory, memory->used_mb);
+    put_number(sink, any->avail_mb > 0, any->avail_mb);
+    put_number(sink, any->free_mb > 0, any->free_mb);
+    put_number(sink, any->capacity_mb > 0, any->capacity_mb);
+    put_flag(sink, true, is_latency);
+    put_flag(sink, true, is_memory);
+    put_flag(sink, true, row->has_description);
+    sink_puts(sink, "\n");
+}
+
+static bool is_same_row(const struct row *row, const struct campaign_test *test)
+{
+    return row->is_open && strcmp(row->network, test->network) == 0 &&
+           row->level == test->level && row->repeat == test->repeat &&
+           row->batch == test->batch && row->stage == test->stage;
+}
+
+/* ---- descriptions ---------------------------------------------------------
+ */
+
+static void put_layers(struct writer *writer, const struct campaign_test *test,
+                       const struct graph *graph,
+                       const struct description *network)
+{
+    struct sink *sink = sink_of(writer, FILE_LAYERS);
+    size_t at = 0;
+
+    for (size_t i = 0; i < network->n_convs; i++) {
+        const struct conv_row *conv = &network->convs[i];
+        const struct node *node;
+
+        while (at < graph_node_count(graph) &&
+               graph_node(graph, at)->op != &op_conv2d)
+            at++;
+        node = at < graph_node_count(graph) ? graph_node(graph, at++) : NULL;
+        sink_printf(sink, "%s,%" PRId64 ",%zu,%s", test->network, test->level,
+                    i,
+                    node && node->scope != GRAPH_NONE
+                        ? graph_scope(graph, node->scope)->path
+                        : "");
+        sink_printf(sink,
+                    ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+                    ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+                    ",%" PRId64 ",%d\n",
+                    conv->in, conv->out, conv->kernel[0], conv->kernel[1],
+                    conv->stride[0], conv->stride[1], conv->pad[0],
+                    conv->pad[1], conv->groups, conv->size[0], conv->size[1],
+                    conv->has_bias);
+    }
+}
+
+static void put_network(struct writer *writer, const struct campaign_test *test,
+                        const struct description *network)
+{
+    const struct image_counts *counts = &network->counts;
+    struct sink *sink = sink_of(writer, FILE_NETWORKS);
+
+    sink_printf(sink, "%s,%" PRId64, test->network, test->level);
+    put_number(sink, true, counts->parameters);
+    put_number(sink, true, counts->norm_parameters);
+    put_number(sink, true, (double)network->n_convs);
+    put_number(sink, true, counts->n_norm);
+    put_number(sink, true, (double)network->n_denses);
+    sink_puts(sink, ",");
+    for (size_t i = 0; i < network->n_denses; i++)
+        sink_printf(sink, "%s%" PRId64 "x%" PRId64, i ? ";" : "",
+                    network->denses[i].in, network->denses[i].out);
+    put_number(sink, true, counts->parameter_tensors);
+    put_number(sink, true, description_macs(network));
+    put_number(sink, true, counts->norm_elements);
+    put_number(sink, true, counts->saved_bytes);
+    sink_puts(sink, "\n");
+}
+
+static void put_ops(struct writer *writer, const struct campaign_test *test,
+                    const struct image_counts *counts)
+{
+    const double values[] = {counts->relu_elements,   counts->n_relu,
+                             counts->norm_elements,   counts->n_norm,
+                             counts->concat_elements, counts->n_concat,
+                             counts->add_elements,    counts->n_add,
+                             counts->max_pool_inputs, counts->max_pool_outputs,
+                             counts->max_pool_taps,   counts->n_max_pool,
+                             counts->avg_pool_inputs, counts->n_avg_pool};
+    struct sink *sink = sink_of(writer, FILE_OPS);
+
+    sink_printf(sink, "%s,%" PRId64, test->network, test->level);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        put_number(sink, true, values[i]);
+    sink_puts(sink, "\n");
+}
+
+static enum assay_status describe_file(struct writer *writer,
+                                       const struct campaign_test *test,
+                                       struct error *err)
+{
+    const struct onnx_options none = {0};
+    struct description network = {0};
+    struct survey survey = {0};
+    struct graph *graph = NULL;
+    struct shape shape;
+    struct pool *pool;
+    enum assay_status st = pool_new(&pool, err);
+
+    if (!st)
+        st = model_file_load(test->file, &none, pool, &graph, err);
+    if (!st) {
+        shape = graph_input_shape(graph, 0)
+                    ? *graph_input_shape(graph, 0)
+                    : shape_of(4, (int64_t)1, (int64_t)3, (int64_t)224,
+                               (int64_t)224);
+        for (int i = 0; i < shape.rank; i++) {
+            if (shape.dims[i] < 0)
+                shape.dims[i] = i ? 224 : 1;
+        }
+        st = survey_graph(&survey, graph, &shape, err);
+    }
+    if (!st)
+        st = describe_graph(graph, &survey, shape.dims[0], &network, err);
+    if (!st) {
+        put_layers(writer, test, graph, &network);
+        put_network(writer, test, &network);
+        put_ops(writer, test, &network.counts);
+    }
+    description_release(&network);
+    survey_release(&survey);
+    graph_free(graph);
+    pool_free(pool);
+    return st;
+}
+
+/* Once for each network and level. A file that is gone leaves it without a
+ * description; memory that is gone does not. */
+static enum assay_status describe(struct writer *writer,
+                                  const struct campaign_test *test,
+                                  bool *has_description, struct error *err)
+{
+    struct str key = {0};
+    uint64_t is_described = 0;
+    enum assay_status st = ASSAY_OK;
+
+    if (str_printf(&key, "%s %" PRId64, test->network, test->level))
+        return error_nomem(err, 64, "the name of a network");
+    if (!map_find_text(&writer->described, key.text, &is_described)) {
+        enum assay_status read = describe_file(writer, test, NULL);
+
+        is_described = !read;
+        if (read == ASSAY_NOMEM ||
+            map_put_text(&writer->described, key.text, is_described))
+            st = error_nomem(err, 64, "a network");
+    }
+    *has_description = is_described;
+    str_release(&key);
+    return st;
+}
+
+static enum assay_status take_test(void *context,
+                                   const struct campaign_test *test,
+                                   const struct campaign_result *result,
+                                   struct error *err)
+{
+    struct writer *writer = context;
+    struct row *row = &writer->row;
+    enum assay_status st = ASSAY_OK;
+
+    if (!is_same_row(row, test)) {
+        close_row(writer);
+        *row = (struct row){.is_open = true,
+                            .level = test->level,
+                            .repeat = test->repeat,
+                            .batch = test->batch,
+                            .stage = test->stage};
+        snprintf(row->network, sizeof row->network, "%s", test->network);
+        st = describe(writer, test, &row->has_description, err);
+    }
+    row->has[test->target] = true;
+    row->results[test->target] = *result;
+    return st;
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+static enum assay_status open_files(struct writer *writer, const char *folder,
+                                    struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (int i = 0; !st && i < N_FILES; i++) {
+        struct str path = {0};
+
+        if (str_printf(&path, "%s/%s", folder, files[i].name))
+            st = error_nomem(err, 64, "a path");
+        if (!st)
+            st = output_open(path.text, &writer->outputs[i], err);
+        if (!st)
+            sink_puts(sink_of(writer, i), files[i].columns);
+        str_release(&path);
+    }
+    return st;
+}
+
+enum assay_status campaign_write_csv(struct campaign_log *log,
+                                     const char *folder, struct error *err)
+{
+    struct writer writer = {0};
+    enum assay_status st = open_files(&writer, folder, err);
+
+    if (!st)
+        st = campaign_log_each(log, take_test, &writer, err);
+    if (!st)
+        close_row(&writer);
+    for (int i = 0; i < N_FILES; i++) {
+        if (!writer.outputs[i])
+            continue;
+        if (st)
+            output_discard(writer.outputs[i]);
+        else
+            st = output_commit(writer.outputs[i], err);
+    }
+    map_release(&writer.described);
+    return st;
+}

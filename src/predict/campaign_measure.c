@@ -1,0 +1,281 @@
+/* predict/campaign_measure.c - see campaign.h: what one test measures. */
+#include "predict/campaign.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "detect/pacing.h"
+#include "engine/engine.h"
+#include "engine/optimizer.h"
+#include "formats/model_file.h"
+#include "models/models.h"
+#include "ops/fuse.h"
+#include "ops/train_pass.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { n_warm_up = 1, least_steps = 3, memory_steps = 2 };
+
+static const double goal = 0.02;              /* of the median's interval */
+static const int64_t limit_ns = 5000000000LL; /* of measuring */
+
+/* A network made ready. */
+struct subject {
+    const struct campaign_test *test;
+    struct pool *pool;
+    struct graph *graph;
+    struct engine *engine;
+    struct optimizer *optimizer; /* of training */
+    struct tensor inputs[4];
+    struct tensor *outputs;
+    struct arena arena;
+};
+
+static void subject_release(struct subject *subject)
+{
+    for (size_t i = 0; i < sizeof subject->inputs / sizeof *subject->inputs;
+         i++)
+        tensor_release(&subject->inputs[i]);
+    optimizer_free(subject->optimizer);
+    engine_free(subject->engine);
+    graph_free(subject->graph);
+    pool_free(subject->pool);
+    arena_release(&subject->arena);
+}
+
+/* ---- inputs ------------------------------------------------------------- */
+
+static int64_t count_classes(const struct graph *graph)
+{
+    for (size_t i = graph_value_count(graph); i-- > 0;) {
+        const struct value *value = graph_value(graph, (uint32_t)i);
+
+        if (value->kind == VALUE_PARAMETER && value->shape.rank == 1)
+            return value->shape.dims[0]; /* the bias of the last layer */
+    }
+    return 1;
+}
+
+static void fill_input(const struct subject *subject, size_t i,
+                       struct random *random)
+{
+    const struct tensor *input = &subject->inputs[i];
+    size_t n = tensor_elements(input);
+    int64_t classes = count_classes(subject->graph);
+
+    for (size_t k = 0; k < n; k++) {
+        if (input->dtype == DTYPE_F32)
+            tensor_f32(input)[k] = (float)random_unit(random);
+        else if (input->dtype == DTYPE_I64)
+            tensor_i64(input)[k] =
+                i == 1 ? (int64_t)random_below(random, (uint64_t)classes) : 1;
+    }
+}
+
+/* Images, and for training a label for each and a seed. */
+static enum assay_status make_inputs(struct subject *subject, struct error *err)
+{
+    struct random random = random_seed(1);
+    size_t n = graph_input_count(subject->graph);
+    enum assay_status st = ASSAY_OK;
+
+    if (n > sizeof subject->inputs / sizeof *subject->inputs)
+        return error_set(err, ASSAY_UNSUPPORTED, "it has %zu inputs", n);
+    for (size_t i = 0; !st && i < n; i++) {
+        const struct value *value =
+            graph_value(subject->graph, graph_input_at(subject->graph, i));
+        struct shape shape =
+            shape_of(1, i == 1 ? subject->test->batch : (int64_t)1);
+
+        if (i == 0 && value->is_declared)
+            shape = value->shape;
+        if (i == 0 && (!value->is_declared || shape.rank != 4))
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "its input is no batch of images");
+        for (int d = 0; i == 0 && d < shape.rank; d++) {
+            if (shape.dims[d] < 0)
+                shape.dims[d] = d ? 224 : subject->test->batch;
+        }
+        if (i == 0 && shape.dims[0] != subject->test->batch)
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "its batch is fixed to %lld",
+                             (long long)shape.dims[0]);
+        st = tensor_new(subject->pool, value->dtype, &shape,
+                        &subject->inputs[i], err);
+        if (!st)
+            fill_input(subject, i, &random);
+    }
+    return st;
+}
+
+/* ---- the model ---------------------------------------------------------- */
+
+static enum assay_status open_graph(struct subject *subject, struct error *err)
+{
+    const struct onnx_options none = {0};
+    uint32_t owner;
+    enum assay_status st = pool_new(&subject->pool, err);
+
+    if (st)
+        return st;
+    owner = pool_set_owner(subject->pool, OWNER_WEIGHTS);
+    st = model_file_load(subject->test->file, &none, subject->pool,
+                         &subject->graph, err);
+    if (!st)
+        st = model_fill(subject->graph, subject->pool, 0, err);
+    if (!st && subject->test->stage == STAGE_TRAINING)
+        st = graph_make_training(subject->graph, NULL, err);
+    else if (!st)
+        st = fuse_graph(subject->graph, subject->pool, err);
+    pool_set_owner(subject->pool, owner);
+    return st;
+}
+
+static enum assay_status open_engine(struct subject *subject, int n_threads,
+                                     struct error *err)
+{
+    bool is_training = subject->test->stage == STAGE_TRAINING;
+    struct engine_options options = {
+        .backend = backend_best(),
+        .backend_options = {.n_threads = n_threads,
+                            .is_training = is_training}};
+    struct optimizer_options sgd = optimizer_defaults(OPTIMIZER_SGD);
+    enum assay_status st = engine_new(subject->graph, subject->pool, &options,
+                                      &subject->engine, err);
+
+    sgd.momentum = 0.9;
+    sgd.weight_decay = 5e-4;
+    sgd.n_threads = n_threads;
+    if (!st && is_training)
+        st = optimizer_new(subject->graph, subject->pool, &sgd,
+                           &subject->optimizer, err);
+    return st;
+}
+
+static enum assay_status open_subject(struct subject *subject, int n_threads,
+                                      struct error *err)
+{
+    size_t n;
+    enum assay_status st = open_graph(subject, err);
+
+    if (!st)
+        st = make_inputs(subject, err);
+    if (!st)
+        st = open_engine(subject, n_threads, err);
+    if (st)
+        return st;
+    n = graph_output_count(subject->graph);
+    subject->outputs =
+        arena_alloc(&subject->arena, (n + 1) * sizeof *subject->outputs);
+    return subject->outputs ? ASSAY_OK
+                            : error_nomem(err, n * sizeof *subject->outputs,
+                                          "the outputs of a model");
+}
+
+/* A step: forward, and for training backward and the parameters. */
+static enum assay_status make_step(struct subject *subject, double *ms,
+                                   struct error *err)
+{
+    int64_t began_ns = clock_monotonic_ns();
+    enum assay_status st =
+        engine_run(subject->engine, subject->inputs, subject->outputs, err);
+
+    if (st)
+        return st;
+    for (size_t i = 0; i < graph_output_count(subject->graph); i++)
+        tensor_release(&subject->outputs[i]);
+    if (subject->optimizer) {
+        st = engine_backward(subject->engine, err);
+        if (!st)
+            st =
+                optimizer_step(subject->optimizer, subject->engine, 0.001, err);
+    }
+    *ms = (double)(clock_monotonic_ns() - began_ns) / 1e6;
+    return st;
+}
+
+/* ---- what is measured -----------------------------------------------------
+ */
+
+/* The median of steps, until it is known well enough. */
+static enum assay_status measure_latency(struct subject *subject,
+                                         struct campaign_result *result,
+                                         struct error *err)
+{
+    const size_t most = sizeof result->steps_ms / sizeof *result->steps_ms;
+    struct pacing pacing = {
+        .least = least_steps, .round = 1, .goal = goal, .limit_ns = limit_ns};
+    enum assay_status st = ASSAY_OK;
+
+    while (!st && pacing_goes_on(&pacing)) {
+        double ms;
+
+        st = make_step(subject, &ms, err);
+        if (!st)
+            st = pacing_add(&pacing, (int64_t)(ms * 1e6), (int64_t)(ms * 1e6),
+                            err);
+        if (!st && result->n_steps < most)
+            result->steps_ms[result->n_steps] = ms;
+        result->n_steps++;
+    }
+    if (!st)
+        result->latency_ms = pacing.sorted[pacing.n / 2] / 1e6;
+    pacing_release(&pacing);
+    return st;
+}
+
+/* A line of /proc/self/status in MB; 0: not known. */
+static double status_mb(const char *name)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    size_t n = strlen(name);
+    char line[128];
+    long long kb = 0;
+
+    while (file && fgets(line, sizeof line, file)) {
+        if (strncmp(line, name, n) == 0 &&
+            sscanf(line + n, ": %lld kB", &kb) == 1)
+            break;
+    }
+    if (file)
+        fclose(file);
+    return (double)kb / 1024;
+}
+
+/* The most that was resident, less what the process began with. */
+static enum assay_status measure_memory(struct subject *subject, double idle_mb,
+                                        struct campaign_result *result,
+                                        struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    struct pool_usage usage;
+
+    for (size_t i = 0; !st && i < memory_steps; i++) {
+        st = make_step(subject, &result->steps_ms[i], err);
+        result->n_steps++;
+    }
+    usage = pool_usage(subject->pool);
+    result->alloc_mb = (double)usage.peak_bytes / 1024 / 1024;
+    result->reserved_mb = (double)usage.held_peak_bytes / 1024 / 1024;
+    result->used_mb = status_mb("VmHWM") - idle_mb;
+    return st;
+}
+
+enum assay_status campaign_measure_here(const struct campaign_test *test,
+                                        int n_threads,
+                                        struct campaign_result *result,
+                                        struct error *err)
+{
+    double idle_mb = status_mb("VmRSS"), ms;
+    struct subject subject = {.test = test};
+    enum assay_status st = open_subject(&subject, n_threads, err);
+
+    for (int i = 0; !st && i < n_warm_up; i++)
+        st = make_step(&subject, &ms, err);
+    if (!st && test->target == TARGET_LATENCY)
+        st = measure_latency(&subject, result, err);
+    else if (!st)
+        st = measure_memory(&subject, idle_mb, result, err);
+    subject_release(&subject);
+    return st;
+}
