@@ -32,10 +32,11 @@ static void tell(const struct campaign *campaign,
 
     progress->test = test;
     progress->result = result;
-    progress->seconds_left = campaign->n_timed ? campaign->seconds /
-                                                     (double)campaign->n_timed *
-                                                     (double)campaign->n_left
-                                               : NAN;
+    progress->seconds_left = campaign->n_timed && campaign->n_left
+                                 ? campaign->seconds /
+                                       (double)campaign->n_timed *
+                                       (double)campaign->n_left
+                                 : NAN;
     if (campaign->options->told)
         campaign->options->told(campaign->options->context, progress);
 }

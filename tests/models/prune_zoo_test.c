@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "ops/prune.h"
 #include "ops/prune_zeros.h"
+#include "ops/train_pass.h"
 #include "test.h"
 
 #include <math.h>
@@ -157,6 +158,65 @@ static void check_level(const char *name, double percent, bool has_run)
     graph_free(graph);
 }
 
+/* ---- and can be trained ----------------------------------------------------
+ */
+
+/* One step: a loss, and a gradient for every parameter. */
+static void train(const struct graph *graph)
+{
+    struct engine_options options = {
+        .backend = backend_best(),
+        .backend_options = {.n_threads = 2, .is_training = true}};
+    struct shape image =
+        shape_of(4, (int64_t)2, (int64_t)3, (int64_t)64, (int64_t)64);
+    struct shape list = shape_of(1, (int64_t)2), one = shape_of(1, (int64_t)1);
+    struct tensor inputs[3], outputs[512] = {{0}};
+    struct random random = random_seed(3);
+    struct engine *engine;
+
+    CHECK(graph_output_count(graph) <= sizeof outputs / sizeof *outputs);
+    CHECK_INT(tensor_new(pool, DTYPE_F32, &image, &inputs[0], &err), 0);
+    CHECK_INT(tensor_new(pool, DTYPE_I64, &list, &inputs[1], &err), 0);
+    CHECK_INT(tensor_new(pool, DTYPE_I64, &one, &inputs[2], &err), 0);
+    for (size_t i = 0; i < tensor_elements(&inputs[0]); i++)
+        tensor_f32(&inputs[0])[i] = (float)random_unit(&random);
+    tensor_i64(&inputs[1])[0] = 3;
+    tensor_i64(&inputs[1])[1] = 7;
+    tensor_i64(&inputs[2])[0] = 1;
+    CHECK_STATUS(engine_new(graph, pool, &options, &engine, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(engine_run(engine, inputs, outputs, &err), ASSAY_OK, &err);
+    CHECK(isfinite(tensor_f32(&outputs[0])[0]));
+    CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        if (graph_value(graph, i)->kind == VALUE_PARAMETER)
+            CHECK(engine_gradient(engine, i) != NULL);
+    }
+    for (size_t i = 0; i < graph_output_count(graph); i++)
+        tensor_release(&outputs[i]);
+    for (size_t i = 0; i < 3; i++)
+        tensor_release(&inputs[i]);
+    engine_free(engine);
+}
+
+static void check_training(const char *name)
+{
+    struct prune_options options = {.percent = 70, .seed = 5};
+    struct graph *graph, *pruned;
+    struct prune_report report;
+
+    if (model_task(name) == TASK_DETECTION)
+        return;
+    graph = build(name);
+    pruned = prune(name, graph, &options, &report);
+    fill(pruned);
+    CHECK_STATUS(graph_make_training(pruned, NULL, &err), ASSAY_OK, &err);
+    train(pruned);
+    prune_report_release(&report);
+    graph_free(pruned);
+    graph_free(graph);
+}
+
 static void for_each_model(void (*check)(const char *name))
 {
     const char *const *names = model_names();
@@ -183,6 +243,11 @@ static void check_levels(const char *name)
 TEST(every_model_is_a_network_at_every_level)
 {
     for_each_model(check_levels);
+}
+
+TEST(every_pruned_classifier_makes_a_training_step)
+{
+    for_each_model(check_training);
 }
 
 TEST(what_no_level_may_remove_is_what_makes_the_outputs)
