@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +61,20 @@ static void offer_oneself(void)
     close(file);
 }
 
+/* A signal ends the test, whatever the program around it does with them, and
+ * so does the end of the campaign. An interrupt from the terminal is the
+ * campaign's to answer, when the test has ended. */
+static void be_mortal(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS,  SIGFPE,
+                                  SIGILL,  SIGABRT, SIGTERM};
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
+    signal(SIGINT, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 static void be_quiet(void)
 {
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -80,6 +95,7 @@ _Noreturn static void run_child(const struct campaign_test *test,
         limits->measure ? limits->measure : campaign_measure_here;
     struct answer answer = {0};
 
+    be_mortal();
     be_quiet();
     offer_oneself();
     setrlimit(RLIMIT_CORE, &no_core);

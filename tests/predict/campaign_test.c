@@ -1,0 +1,524 @@
+/* Campaigns: what a configuration asks for, and that the log survives whatever
+ * happens to a test, or to the campaign itself. */
+#include "predict/campaign.h"
+
+#include "base/file.h"
+#include "test.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct error err;
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    CHECK(file != NULL);
+    fputs(text, file);
+    CHECK_INT(fclose(file), 0);
+}
+
+/* ---- the configuration ----------------------------------------------------
+ */
+
+/* All keys, as the field's tool has them. */
+static const char everything[] =
+    "[create_network_dataset]\n#{{{\n"
+    "networks= ['alexnet', 'resnet18', 'mobilenetv2']\n"
+    "pruning_perc= [0,5,90]\nmode= random \nmodel_desc_dir= models/imagenet\n"
+    "model_path= nets\n#}}}\n\n[profile]\n"
+    "## config creation params (run on any machine)\ncreate_config= True \n"
+    "dataset= imagenet\nnetwork= resnet18\nbs= [2,8,256]\n"
+    "stage= ['training', 'inference']\n"
+    "profile_variables= ['memory', 'latency']\n"
+    "device_model_loc= /home/nvidia/tx2/models\nlocal_model_loc= nets\n"
+    "run_profiling= True \ngpu_id= 2\nsave= False\ndevice= 2080ti\n"
+    "till_first_fail= False\nlog_dir= logs\n"
+    "test_config= configs/resnet18.ini\n\n[fingerprint]\n"
+    "evaluate= False\noverwrite= False\nstage= training\n"
+    "memory_model= False\nlatency_model= True\ntrain_nets= ['resnet50']\n"
+    "train_logs= [0,30,50,70,90]\neval_nets= ['resnet50']\n"
+    "eval_logs= [5,10,15]\nmemory_logs= ['logs/memory']\n"
+    "eval_memory_logs= []\nlatency_logs= ['logs/latency']\n"
+    "eval_latency_logs= []\n";
+
+static enum assay_status read_config(const char *name, const char *text,
+                                     struct campaign_config *config)
+{
+    *config = (struct campaign_config){0};
+    err = (struct error){0};
+    write_file(test_path(name), text);
+    return campaign_config_read(config, test_path(name), &err);
+}
+
+TEST(all_keys_of_the_configuration_are_read)
+{
+    struct campaign_config config;
+
+    CHECK_STATUS(read_config("all.ini", everything, &config), ASSAY_OK, &err);
+    CHECK(config.has_create && config.has_profile && config.has_fingerprint);
+    CHECK_INT(config.create.networks.n, 3);
+    CHECK_STR(config.create.networks.items[2], "mobilenetv2");
+    CHECK_INT(config.create.pruning_perc.items[1], 5);
+    CHECK_INT(config.mode, PRUNE_RANDOM);
+    CHECK_STR(config.create.model_desc_dir, "models/imagenet");
+    CHECK(config.profile.create_config && config.profile.run_profiling);
+    CHECK_STR(config.profile.network.items[0], "resnet18");
+    CHECK_INT(config.profile.bs.items[2], 256);
+    CHECK(config.has_stage[STAGE_TRAINING] &&
+          config.has_stage[STAGE_INFERENCE]);
+    CHECK(config.has_target[TARGET_MEMORY] &&
+          config.has_target[TARGET_LATENCY]);
+    CHECK_INT(config.profile.gpu_id, 2);
+    CHECK(!config.profile.save && !config.profile.till_first_fail);
+    CHECK_STR(config.profile.device, "2080ti");
+    CHECK_STR(config.profile.test_config, "configs/resnet18.ini");
+    CHECK(config.fingerprint.latency_model && !config.fingerprint.memory_model);
+    CHECK_INT(config.fingerprint.train_logs.n, 5);
+    CHECK_INT(config.fingerprint.eval_memory_logs.n, 0);
+    CHECK_STR(config.fingerprint.latency_logs.items[0], "logs/latency");
+    campaign_config_release(&config);
+}
+
+TEST(the_same_can_be_said_in_toml)
+{
+    struct campaign_config config;
+
+    CHECK_STATUS(
+        read_config("c.toml",
+                    "[create_network_dataset]\nnetworks = [\"resnet18\"]\n"
+                    "pruning_perc = [0, 30]\nmode = \"random_weighted\"\n"
+                    "repeats = 3\nmodel_path = \"nets\"\n",
+                    &config),
+        ASSAY_OK, &err);
+    CHECK_INT(config.mode, PRUNE_RANDOM_WEIGHTED);
+    CHECK_INT(config.create.repeats, 3);
+    campaign_config_release(&config);
+}
+
+static void check_refused(const char *text, const char *part)
+{
+    struct campaign_config config;
+
+    CHECK_INT(read_config("bad.ini", text, &config), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, part);
+    campaign_config_release(&config);
+}
+
+TEST(what_a_configuration_says_wrong_is_shown_with_its_place)
+{
+    check_refused("[prune]\n", "line 1: there is no section 'prune'");
+    check_refused("[profile]\nbs= [1]\nlog_dir= l\nbatch= 3\n",
+                  "line 4: [profile] has no key 'batch'");
+    check_refused("[profile]\nlog_dri= l\n", "is 'log_dir' meant?");
+    check_refused("[profile]\nbs= [1, 2\nlog_dir= l\n",
+                  "line 2, column 5: a list that does not end");
+    check_refused("[profile]\nbs= [1, 'x']\n", "whole numbers are wanted");
+    check_refused("[profile]\nbs= [0]\n", "0 is not between 1 and");
+    check_refused("[profile]\nsave= yes\n", "save is True or False");
+    check_refused("[profile]\nbs= [1]\n", "[profile] has no log_dir");
+    check_refused("[profile]\nbs= [1]\nlog_dir= l\nstage= ['eval']\n",
+                  "stage 'eval' is neither training nor inference");
+    check_refused("[create_network_dataset]\nnetworks= ['resnet18']\n"
+                  "model_path= x\npruning_perc= [0, 96]\n",
+                  "96 is not between 0 and 95");
+    check_refused("[create_network_dataset]\nnetworks= ['resnet18']\n"
+                  "pruning_perc= [0]\nmodel_path= x\nmode= best\n",
+                  "mode 'best' is none of");
+    check_refused("# nothing\n", "it asks for nothing");
+}
+
+/* ---- networks and tests ---------------------------------------------------
+ */
+
+/* In a folder of its own; networks are small. */
+static void make_config(struct campaign_config *config, const char *more)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "[create_network_dataset]\nnetworks= ['mobilenetv2']\n"
+             "pruning_perc= [0, 50]\nmodel_path= %s\n[profile]\n"
+             "dataset= cifar10\nbs= [4, 1, 2]\nlog_dir= %s\n%s",
+             test_path("nets"), test_path("logs"), more);
+    CHECK_STATUS(read_config("run.ini", text, config), ASSAY_OK, &err);
+}
+
+static void make_tests(const struct campaign_config *config,
+                       struct campaign_tests *tests)
+{
+    CHECK_STATUS(campaign_make_networks(config, NULL, NULL, &err), ASSAY_OK,
+                 &err);
+    *tests = (struct campaign_tests){0};
+    CHECK_STATUS(campaign_list_tests(config, tests, &err), ASSAY_OK, &err);
+}
+
+TEST(tests_are_networks_by_levels_by_batches_by_stages_by_variables)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+
+    make_config(&config, "");
+    make_tests(&config, &tests);
+    CHECK_INT(tests.n, 1 * 2 * 3 * 2 * 2);
+    CHECK_INT(tests.n_series, 8);
+    CHECK_STR(tests.items[0].network, "mobilenetv2");
+    CHECK_INT(tests.items[0].batch, 1); /* the smallest first */
+    CHECK_INT(tests.items[2].batch, 4);
+    CHECK_INT(tests.items[23].level, 50);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+static void check_network_refused(const char *name, const char *part)
+{
+    struct campaign_config config;
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "[create_network_dataset]\nnetworks= ['%s']\n"
+             "pruning_perc= [0]\nmodel_path= %s\n",
+             name, test_path("none"));
+    CHECK_STATUS(read_config("net.ini", text, &config), ASSAY_OK, &err);
+    CHECK(campaign_make_networks(&config, NULL, NULL, &err) != ASSAY_OK);
+    CHECK_HAS(err.text, part);
+    campaign_config_release(&config);
+}
+
+TEST(networks_that_are_not_there_are_named)
+{
+    check_network_refused("resnet19", "there is no network 'resnet19'");
+    check_network_refused("models/resnet.py", "written in Python");
+    check_network_refused("x.onnx", "x.onnx");
+    check_network_refused("faster-rcnn", "a campaign measures classifiers");
+}
+
+/* ---- tests that go wrong ---------------------------------------------------
+ */
+
+static enum assay_status be_quick(const struct campaign_test *test,
+                                  int n_threads, struct campaign_result *result,
+                                  struct error *error)
+{
+    (void)n_threads, (void)error;
+    result->latency_ms = (double)test->batch * 10;
+    result->used_mb = (double)test->batch * 100;
+    result->n_steps = 1;
+    result->steps_ms[0] = result->latency_ms;
+    return ASSAY_OK;
+}
+
+static enum assay_status crash(const struct campaign_test *test, int n_threads,
+                               struct campaign_result *result,
+                               struct error *error)
+{
+    (void)test, (void)n_threads, (void)result, (void)error;
+    raise(SIGSEGV);
+    return ASSAY_OK;
+}
+
+static enum assay_status hang(const struct campaign_test *test, int n_threads,
+                              struct campaign_result *result,
+                              struct error *error)
+{
+    (void)test, (void)n_threads, (void)result, (void)error;
+    while (pause())
+        continue;
+    return ASSAY_OK;
+}
+
+/* More than the limit, through the pool that everything comes from. */
+static enum assay_status take_much(const struct campaign_test *test,
+                                   int n_threads,
+                                   struct campaign_result *result,
+                                   struct error *error)
+{
+    struct shape shape = shape_of(1, test->batch << 28);
+    struct tensor tensor;
+    struct pool *pool;
+    enum assay_status st = pool_new(&pool, error);
+
+    (void)n_threads;
+    if (!st)
+        st = tensor_new(pool, DTYPE_F32, &shape, &tensor, error);
+    if (!st)
+        memset(tensor_data(&tensor), 1, 4096);
+    result->used_mb = 1;
+    return st;
+}
+
+static const struct campaign_test some_test = {
+    .network = "a", .file = "a_0.net", .batch = 4};
+
+static void check_reason(campaign_measure *measure, size_t memory,
+                         double seconds, const char *reason)
+{
+    struct campaign_limits limits = {
+        .memory_bytes = memory, .seconds = seconds, .measure = measure};
+    struct campaign_result result;
+
+    CHECK_STATUS(campaign_try(&some_test, &limits, &result, &err), ASSAY_OK,
+                 &err);
+    CHECK(!result.is_passed);
+    CHECK_HAS(result.reason, reason);
+}
+
+TEST(a_test_that_crashes_hangs_or_runs_out_of_memory_says_why)
+{
+    err = (struct error){0};
+    check_reason(crash, 0, 60, "killed by signal 11");
+    check_reason(hang, 0, 0.05, "no answer within 0.05 s");
+    check_reason(take_much, 64 << 20, 60, "out of memory at a limit of 64");
+}
+
+TEST(a_test_that_ends_well_hands_its_result_over)
+{
+    struct campaign_limits limits = {.seconds = 60, .measure = be_quick};
+    struct campaign_result result;
+
+    CHECK_STATUS(campaign_try(&some_test, &limits, &result, &err), ASSAY_OK,
+                 &err);
+    CHECK(result.is_passed);
+    CHECK_NEAR(result.latency_ms, 40, 0);
+    CHECK(result.capacity_mb > 0);
+}
+
+/* ---- the whole ------------------------------------------------------------
+ */
+
+static struct campaign_log *open_log(const char *name)
+{
+    struct campaign_log *log;
+
+    CHECK_STATUS(campaign_log_open(test_path(name), &log, &err), ASSAY_OK,
+                 &err);
+    return log;
+}
+
+static struct campaign_progress run(const struct campaign_config *config,
+                                    const struct campaign_tests *tests,
+                                    struct campaign_log *log,
+                                    campaign_measure *measure, size_t memory,
+                                    size_t shard, size_t n_shards)
+{
+    struct campaign_options options = {
+        .limits = {.memory_bytes = memory, .seconds = 60, .measure = measure},
+        .shard = shard,
+        .n_shards = n_shards};
+    struct campaign_progress progress;
+
+    CHECK_STATUS(campaign_run(config, tests, log, &options, &progress, &err),
+                 ASSAY_OK, &err);
+    return progress;
+}
+
+TEST(after_a_failure_larger_batches_are_skipped_where_that_is_asked_for)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+
+    make_config(&config, "till_first_fail= True\nstage= ['inference']\n"
+                         "profile_variables= ['memory']\n");
+    make_tests(&config, &tests);
+    log = open_log("fail.sqlite");
+    /* 1 GiB for each image of the batch, of 3. */
+    progress = run(&config, &tests, log, take_much, (size_t)3 << 30, 0, 0);
+    CHECK_INT(progress.n_done, 6);
+    CHECK_INT(progress.n_failed, 2); /* batch 4 of both levels */
+    CHECK_INT(progress.n_skipped, 0);
+    campaign_log_close(log);
+
+    log = open_log("fail2.sqlite");
+    progress = run(&config, &tests, log, take_much, (size_t)1 << 29, 0, 0);
+    CHECK_INT(progress.n_failed, 2); /* batch 1 of both */
+    CHECK_INT(progress.n_skipped, 4);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+/* The fourth test never ends. */
+static enum assay_status stop_at_four(const struct campaign_test *test,
+                                      int n_threads,
+                                      struct campaign_result *result,
+                                      struct error *error)
+{
+    return test->stage == STAGE_TRAINING && test->target == TARGET_MEMORY &&
+                   test->batch == 1 && test->level == 0
+               ? hang(test, n_threads, result, error)
+               : be_quick(test, n_threads, result, error);
+}
+
+static size_t count_tests(const char *name)
+{
+    struct campaign_log *log = open_log(name);
+    struct campaign_config config;
+    struct campaign_tests tests;
+    size_t n = 0;
+
+    make_config(&config, "");
+    make_tests(&config, &tests);
+    for (size_t i = 0; i < tests.n; i++) {
+        bool is_there, is_passed;
+
+        CHECK_STATUS(campaign_log_find(log, &tests.items[i], &is_there,
+                                       &is_passed, &err),
+                     ASSAY_OK, &err);
+        n += is_there;
+    }
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+    return n;
+}
+
+TEST(a_killed_campaign_loses_the_test_in_flight_and_goes_on)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+    pid_t child;
+
+    make_config(&config, "");
+    make_tests(&config, &tests);
+    child = fork();
+    if (child == 0) {
+        setpgid(0, 0); /* its tests go with it */
+        log = open_log("kill.sqlite");
+        run(&config, &tests, log, stop_at_four, 0, 0, 0);
+        _exit(1);
+    }
+    while (count_tests("kill.sqlite") < 3)
+        usleep(10000);
+    CHECK_INT(kill(-child, SIGKILL), 0);
+    CHECK_INT(waitpid(child, NULL, 0), child);
+    CHECK_INT(count_tests("kill.sqlite"), 3);
+
+    log = open_log("kill.sqlite");
+    progress = run(&config, &tests, log, be_quick, 0, 0, 0);
+    CHECK_INT(progress.n_before, 3);
+    CHECK_INT(progress.n_done, 24);
+    campaign_log_close(log);
+    CHECK_INT(count_tests("kill.sqlite"), 24);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+TEST(parts_make_all_tests_once_and_their_logs_join)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_log *log;
+    size_t n_added, n_done = 0;
+
+    make_config(&config, "");
+    make_tests(&config, &tests);
+    for (size_t i = 1; i <= 3; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "part-%zu.sqlite", i);
+        log = open_log(name);
+        n_done += run(&config, &tests, log, be_quick, 0, i, 3).n_done;
+        campaign_log_close(log);
+    }
+    CHECK_INT(n_done, 24);
+    log = open_log("whole.sqlite");
+    for (size_t i = 1; i <= 3; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "part-%zu.sqlite", i);
+        CHECK_STATUS(campaign_log_join(log, test_path(name), &n_added, &err),
+                     ASSAY_OK, &err);
+    }
+    CHECK_STATUS(
+        campaign_log_join(log, test_path("part-1.sqlite"), &n_added, &err),
+        ASSAY_OK, &err);
+    CHECK_INT(n_added, 0);
+    campaign_log_close(log);
+    CHECK_INT(count_tests("whole.sqlite"), 24);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+TEST(the_data_folder_of_a_campaign_is_one_that_fingerprints_read)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_log *log;
+    struct data_set set = {0};
+
+    make_config(&config, "");
+    make_tests(&config, &tests);
+    log = open_log("data.sqlite");
+    run(&config, &tests, log, be_quick, 0, 0, 0);
+    CHECK_INT(mkdir(test_path("data"), 0777), 0);
+    CHECK_STATUS(campaign_write_csv(log, test_path("data"), &err), ASSAY_OK,
+                 &err);
+    campaign_log_close(log);
+    CHECK_STATUS(data_set_read(&set, test_path("data"), &err), ASSAY_OK, &err);
+    CHECK_INT(set.n_rows, 12); /* both variables in a row */
+    CHECK_INT(set.n_descriptions, 2);
+    CHECK_INT(set.n_undescribed, 0);
+    for (size_t i = 0; i < set.n_rows; i++) {
+        CHECK_NEAR(set.rows[i].value[TARGET_LATENCY], set.rows[i].batch * 10,
+                   0);
+        CHECK_NEAR(set.rows[i].value[TARGET_MEMORY], set.rows[i].batch * 100,
+                   0);
+    }
+    /* mobilenet_v2 for CIFAR-10: as torchvision's with 10 classes. */
+    CHECK_INT(set.descriptions[0].n_convs, 52);
+    CHECK_NEAR(set.descriptions[0].counts.parameters, 2236682, 0);
+    data_set_release(&set);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+TEST(a_log_that_is_none_is_refused)
+{
+    struct campaign_log *log;
+
+    err = (struct error){0};
+    write_file(test_path("text.sqlite"),
+               "this is a text of more than a few bytes, and no database\n");
+    CHECK_INT(campaign_log_open(test_path("text.sqlite"), &log, &err),
+              ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "text.sqlite");
+}
+
+/* A real test, small: it is what the others stand for. */
+TEST(a_network_is_measured_in_both_stages)
+{
+    struct campaign_limits limits = {.seconds = 300, .n_threads = 2};
+    struct campaign_config config;
+    struct campaign_tests tests;
+
+    make_config(&config, "");
+    make_tests(&config, &tests);
+    for (size_t i = 0; i < tests.n; i++) {
+        struct campaign_result result;
+
+        if (tests.items[i].level != 50 || tests.items[i].batch != 1)
+            continue;
+        CHECK_STATUS(campaign_try(&tests.items[i], &limits, &result, &err),
+                     ASSAY_OK, &err);
+        if (!result.is_passed)
+            print_error("%s\n", result.reason);
+        CHECK(result.is_passed);
+        if (tests.items[i].target == TARGET_LATENCY)
+            CHECK(result.latency_ms > 0);
+        else
+            CHECK(result.used_mb > 2.2); /* its 0.58 M parameters */
+    }
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
