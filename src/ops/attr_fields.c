@@ -120,7 +120,8 @@ FIELDS(arg_max, AXIS(arg_max_attrs, axis), FLAG(arg_max_attrs, keeps_dims),
 FIELDS(avg_pool, SIZE(avg_pool2d_attrs, kernel), SIZE(avg_pool2d_attrs, stride),
        AMOUNT(avg_pool2d_attrs, before), AMOUNT(avg_pool2d_attrs, after),
        FLAG(avg_pool2d_attrs, ceil), FLAG(avg_pool2d_attrs, counts_padding));
-FIELDS(batch_norm, FLOAT(batch_norm_attrs, eps));
+FIELDS(batch_norm, FLOAT(batch_norm_attrs, eps),
+       FLOAT(batch_norm_attrs, momentum));
 FIELDS(binary, FLAG(binary_attrs, is_fmod), FLAG(binary_attrs, to_right));
 FIELDS(box_detections, FLOAT(box_detections_attrs, weights),
        FLOAT(box_detections_attrs, score),
