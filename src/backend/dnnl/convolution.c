@@ -27,11 +27,8 @@ static dnnl_status_t describe(const struct job *job, dnnl_alg_kind_t algorithm,
     const struct tensor *given =
         job->direction == DIRECTION_WEIGHTS ? job->bias_gradient : job->bias;
 
-    /* A band has all rows it is made from; backward, those that a convolution
-     * over it would reach. */
-    if (job->is_band)
-        before.of[0] = after.of[0] =
-            job->direction == DIRECTION_DATA ? w.dims[w.rank - 2] - 1 : 0;
+    if (job->is_band && job->direction == DIRECTION_FORWARD)
+        before.of[0] = after.of[0] = 0;
     if (given)
         bias = desc_dense(&given->shape);
     switch (job->direction) {

@@ -26,15 +26,24 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* About an n-th of the output: whole images where there are as many. */
-static struct part nth_part(const struct shape *y, int64_t n)
+/* Rows that a band has more of than are made from it, in what is read; on the
+ * way back in what is written, too: those at its edges are not complete. */
+static int64_t rows_around(const struct job *job)
 {
-    int64_t images = y->dims[0], rows = y->dims[2];
+    return job->weight->shape.dims[2] - 1;
+}
+
+/* About an n-th of the output: whole images where there are as many. */
+static struct part nth_part(const struct job *job, int64_t n)
+{
+    int64_t images = job->y.dims[0], rows = job->y.dims[2];
 
     if (n <= images)
         return (struct part){ceil_div(images, n), rows};
     rows = ceil_div(ceil_div(rows * images, n), tile_rows) * tile_rows;
-    return (struct part){1, rows < y->dims[2] ? rows : y->dims[2]};
+    if (job->direction == DIRECTION_DATA && rows > rows_around(job))
+        rows -= rows_around(job);
+    return (struct part){1, rows < job->y.dims[2] ? rows : job->y.dims[2]};
 }
 
 static bool is_smallest(const struct shape *y, struct part part)
@@ -43,16 +52,20 @@ static bool is_smallest(const struct shape *y, struct part part)
            (part.rows <= tile_rows || y->dims[2] <= tile_rows);
 }
 
-/* A sum would be added twice where parts overlap; bands need rows that follow
- * each other; a gradient of weights is one sum over all. */
+/* A sum would be added twice where parts overlap; a gradient of weights is one
+ * sum over all. Bands need rows that follow each other, and on the way back as
+ * many in as out: Winograd knows no other padding. */
 static bool can_divide(const struct job *job, struct part part)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
 
-    return !job->residual && attrs->groups == 1 &&
-           job->direction != DIRECTION_WEIGHTS &&
-           (part.rows == job->y.dims[2] ||
-            (attrs->stride[0] == 1 && attrs->dilation[0] == 1));
+    if (job->residual || attrs->groups > 1 ||
+        job->direction == DIRECTION_WEIGHTS)
+        return false;
+    return part.rows == job->y.dims[2] ||
+           (attrs->stride[0] == 1 && attrs->dilation[0] == 1 &&
+            (job->direction == DIRECTION_FORWARD ||
+             attrs->before[0] + attrs->after[0] == rows_around(job)));
 }
 
 static enum assay_status make_whole(struct onednn *dn, const struct job *job,
@@ -86,7 +99,9 @@ make_part(struct onednn *dn, const struct job *job, struct part part,
     x.shape.dims[0] = smaller.y.dims[0] = part.images;
     if (smaller.is_band) {
         smaller.y.dims[2] = part.rows;
-        x.shape.dims[2] = part.rows + job->weight->shape.dims[2] - 1;
+        x.shape.dims[2] = part.rows + rows_around(job);
+        if (job->direction == DIRECTION_DATA)
+            smaller.y.dims[2] = x.shape.dims[2];
     }
     st = make_whole(dn, &smaller, describe, algorithm, implementation, &kernel,
                     err);
@@ -134,7 +149,7 @@ static void divide(struct onednn *dn, const struct job *job, size_t most,
     int attempts = max_attempts;
 
     while (attempts-- > 0) {
-        struct part part = nth_part(&job->y, n++);
+        struct part part = nth_part(job, n++);
         struct kernel *kernel;
 
         if (!can_divide(job, part) ||
@@ -197,17 +212,20 @@ static void cut_band(const struct channel_blocks *blocks,
     }
 }
 
+/* What is complete of a band: the rows behind the first `skipped`. */
 static void place_band(const struct channel_blocks *blocks,
-                       const dnnl_memory_desc_t *band, int64_t width,
-                       int64_t top, const float *from, float *image)
+                       const struct kernel *kernel, int64_t top,
+                       int64_t skipped, const float *from, float *image)
 {
-    int64_t line = width * blocks->block, rows = band->dims[2];
-    int64_t height = blocks->plane / width;
+    const dnnl_dim_t *band = kernel->part_dst.dims;
+    int64_t line = band[3] * blocks->block;
+    int64_t height = blocks->plane / band[3];
 
 #pragma omp parallel for
     for (int64_t b = 0; b < blocks->n_blocks; b++)
-        memcpy(image + (b * height + top) * line, from + b * rows * line,
-               (size_t)(rows * line) * sizeof *image);
+        memcpy(image + (b * height + top) * line,
+               from + (b * band[2] + skipped) * line,
+               (size_t)(kernel->part.rows * line) * sizeof *image);
 }
 
 /* Of what is read, above the first row of what is made. */
@@ -215,9 +233,8 @@ static int64_t rows_before(const struct job *job)
 {
     int64_t before = conv2d_attrs(job->node)->before[0];
 
-    if (job->direction == DIRECTION_DATA)
-        return job->weight->shape.dims[2] - 1 - before;
-    return before;
+    return job->direction == DIRECTION_DATA ? rows_around(job) - before
+                                            : before;
 }
 
 /* One image, band by band. */
@@ -228,6 +245,7 @@ run_bands(struct onednn *dn, const struct job *job, const struct kernel *kernel,
 {
     int64_t height = job->y.dims[2], rows = kernel->part.rows;
     int64_t before = rows_before(job);
+    int64_t skipped = job->direction == DIRECTION_DATA ? before : 0;
     struct channel_blocks from, to;
     enum assay_status st = ASSAY_OK;
 
@@ -242,9 +260,9 @@ run_bands(struct onednn *dn, const struct job *job, const struct kernel *kernel,
                  operands->src);
         st = kernel_execute(dn, job, kernel, operands, err);
         if (!st)
-            place_band(
-                &to, &kernel->part_dst, job->y.dims[3], top, operands->dst,
-                tensor_f32(y) + image * to.n_blocks * to.plane * to.block);
+            place_band(&to, kernel, top, skipped, operands->dst,
+                       tensor_f32(y) +
+                           image * to.n_blocks * to.plane * to.block);
     }
     return st;
 }
