@@ -2,6 +2,7 @@
  * forward kernels are compared by (op_cases.txt), each from the same inputs,
  * outputs and gradients. */
 #include "base/random.h"
+#include "base/str.h"
 #include "op_step.h"
 #include "test.h"
 
@@ -29,6 +30,9 @@ struct checker {
     struct op_context context;
     struct random random;
     int n_wrong, n_checks;
+    /* Called when all is checked, where it is not NULL. */
+    void (*after)(struct checker *checker, const struct op_graph *made);
+    struct str text; /* for that */
 };
 
 /* One node as the backend runs it. */
@@ -339,13 +343,9 @@ static void check_graph(struct checker *checker, const struct op_graph *made)
     release_all(values, n);
 }
 
-static void check_line(struct checker *checker, const char *line)
+static void check_line(struct checker *checker, const char *line,
+                       const struct backend_options *options)
 {
-    struct backend_options options = {.n_threads = 2,
-                                      .is_training = true,
-                                      .algorithm = checker->mode->algorithm,
-                                      .scratch_bytes =
-                                          checker->mode->scratch_bytes};
     struct op_graph made = {0};
     struct op_case op_case;
     const char *problem;
@@ -356,17 +356,28 @@ static void check_line(struct checker *checker, const char *line)
         return;
     CHECK_STATUS(op_case_build(&op_case, pool, &made, &err), ASSAY_OK, &err);
     CHECK_STATUS(
-        backend_dnnl.make(made.graph, &options, &checker->backend, &err),
+        backend_dnnl.make(made.graph, options, &checker->backend, &err),
         ASSAY_OK, &err);
     check_graph(checker, &made);
+    if (checker->after)
+        checker->after(checker, &made);
     backend_dnnl.free(checker->backend);
     op_graph_release(&made);
+}
+
+static struct backend_options options_of(const struct mode *mode)
+{
+    return (struct backend_options){.n_threads = 2,
+                                    .is_training = true,
+                                    .algorithm = mode->algorithm,
+                                    .scratch_bytes = mode->scratch_bytes};
 }
 
 /* The cases that hold a word; all where it is NULL. */
 static void check_cases(const struct mode *mode, const char *word)
 {
     struct checker checker = {.mode = mode, .random = random_seed(3)};
+    struct backend_options options = options_of(mode);
     FILE *file = fopen(TEST_SOURCE_DIR "/tests/backend/op_cases.txt", "r");
     char line[256];
 
@@ -376,7 +387,7 @@ static void check_cases(const struct mode *mode, const char *word)
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
         if (line[0] != '#' && line[0] != '\0' && (!word || strstr(line, word)))
-            check_line(&checker, line);
+            check_line(&checker, line, &options);
     }
     fclose(file);
     CHECK_INT(pool_usage(pool).live_bytes, 0);
@@ -398,4 +409,141 @@ TEST(winograd_gradients_are_those_of_the_portable_kernels)
 TEST(gradients_made_in_parts_are_those_of_the_portable_kernels)
 {
     check_cases(&in_parts, "k=3 p=1");
+}
+
+/* ---- what goes from one training to the next --------------------------------
+ */
+
+static void write_choices(struct checker *checker, const struct op_graph *made)
+{
+    struct sink sink = sink_to_str(&checker->text);
+
+    (void)made;
+    checker->backend->class->choices(checker->backend, &sink);
+}
+
+static void explain_last(struct checker *checker, const struct op_graph *made)
+{
+    struct sink sink = sink_to_str(&checker->text);
+    size_t last = graph_node_count(made->graph) - 1;
+
+    checker->backend->class->explain(
+        checker->backend, graph_node(made->graph, last), last, &sink);
+}
+
+static void check_one(struct checker *checker,
+                      const struct backend_options *options)
+{
+    static const char line[] = "conv2d c=64 h=28 w=28 o=64 k=3 p=1 blocked";
+
+    CHECK_STATUS(pool_new(&pool, &err), ASSAY_OK, &err);
+    checker->context = (struct op_context){.pool = pool, .n_threads = 2};
+    checker->random = random_seed(3);
+    check_line(checker, line, options);
+    pool_free(pool);
+}
+
+TEST(a_training_goes_on_with_the_kernels_it_began_with)
+{
+    struct backend_options options = {
+        .n_threads = 2, .is_training = true, .tuning_seconds = 1e-9};
+    struct checker first = {.mode = &winograd, .after = write_choices};
+    struct checker second = {.mode = &winograd, .after = explain_last};
+
+    check_one(&first, &options);
+    if (!strstr(str_text(&first.text), "winograd")) {
+        str_release(&first.text);
+        SKIP("this processor has one kernel only for a 3x3 convolution");
+    }
+    CHECK_HAS(str_text(&first.text), "\ttraining n1 c64 h28 w28 o64 k3x3 ");
+    CHECK_HAS(str_text(&first.text), "\tbackward data n1 c64 ");
+    CHECK_HAS(str_text(&first.text), "\tbackward weights n1 c64 ");
+    options.tuning_seconds = 20;
+    options.choices_text = str_text(&first.text);
+    check_one(&second, &options);
+    CHECK_HAS(str_text(&second.text), "winograd");
+    CHECK_HAS(str_text(&second.text), ", remembered");
+    CHECK(!strstr(str_text(&second.text), ", measured"));
+    str_release(&first.text);
+    str_release(&second.text);
+}
+
+/* ---- sums
+ * -------------------------------------------------------------------- */
+
+static struct tensor number(float value)
+{
+    struct shape one = shape_of(1, (int64_t)1);
+    struct tensor out;
+
+    CHECK_STATUS(tensor_new(pool, DTYPE_F32, &one, &out, &err), ASSAY_OK, &err);
+    *tensor_f32(&out) = value;
+    return out;
+}
+
+/* a + a, where others hold a too or nobody does. */
+static float add_to_itself(struct backend *backend, float a, bool is_held)
+{
+    struct op_context context = {.pool = pool, .n_threads = 2};
+    struct tensor sum = number(a), dx = number(a), held = {0};
+    float result;
+
+    if (is_held)
+        held = tensor_share(&sum);
+    CHECK_STATUS(backend->class->accumulate(backend, &context, &sum, &dx, &err),
+                 ASSAY_OK, &err);
+    if (is_held)
+        CHECK(*tensor_f32(&held) == a);
+    result = *tensor_f32(&sum);
+    tensor_release(&held);
+    tensor_release(&sum);
+    tensor_release(&dx);
+    return result;
+}
+
+static struct backend *backend_of(struct graph **graph, bool is_training)
+{
+    struct backend_options options = {.n_threads = 2,
+                                      .is_training = is_training};
+    struct backend *backend;
+
+    CHECK_STATUS(pool_new(&pool, &err), ASSAY_OK, &err);
+    CHECK_STATUS(graph_new(graph, &err), ASSAY_OK, &err);
+    CHECK_STATUS(backend_dnnl.make(*graph, &options, &backend, &err), ASSAY_OK,
+                 &err);
+    return backend;
+}
+
+static void end(struct backend *backend, struct graph *graph)
+{
+    backend->class->free(backend);
+    graph_free(graph);
+    pool_free(pool);
+}
+
+TEST(a_gradient_that_others_hold_is_not_added_to)
+{
+    struct graph *graph;
+    struct backend *backend = backend_of(&graph, true);
+
+    CHECK(add_to_itself(backend, 3, false) == 6);
+    CHECK(add_to_itself(backend, 3, true) == 6);
+    end(backend, graph);
+}
+
+TEST(in_training_numbers_next_to_0_are_0_until_the_pass_is_over)
+{
+    struct graph *graph;
+    struct backend *backend = backend_of(&graph, true);
+    volatile float tiny = 1e-40F;
+
+#ifdef __x86_64__
+    CHECK(add_to_itself(backend, tiny, false) == 0);
+#endif
+    backend->class->pass_over(backend);
+    CHECK(tiny * 2 > 0);
+    end(backend, graph);
+    backend = backend_of(&graph, false);
+    CHECK(add_to_itself(backend, tiny, false) > 0);
+    end(backend, graph);
 }
