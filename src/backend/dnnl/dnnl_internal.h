@@ -256,6 +256,9 @@ typedef dnnl_status_t describe_convolution(const struct job *job,
                                            dnnl_alg_kind_t algorithm,
                                            dnnl_convolution_desc_t *out);
 
+/* The scratch memory that kernels should do with. */
+size_t parts_limit(const struct onednn *dn);
+
 /* The kernel of an algorithm, or one that works in parts where the whole would
  * need more scratch memory than is given to it. */
 enum assay_status parts_make(struct onednn *dn, const struct job *job,

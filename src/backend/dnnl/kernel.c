@@ -221,21 +221,27 @@ enum assay_status kernel_make_kept(struct onednn *dn, const struct job *job,
 }
 
 /* As much for every kernel as the greediest has asked for, so that the pool
- * hands the same piece to all. It is back there when the kernel has run: what
- * comes between two of them may have it. */
+ * hands the same piece to all; one that asks for more than kernels should gets
+ * a piece of its own. It is back there when the kernel has run: what comes
+ * between two of them may have it. */
 static enum assay_status take_scratch(struct onednn *dn, struct pool *pool,
                                       size_t bytes, struct buffer **out,
                                       struct error *err)
 {
     static const char what[] = "a kernel's scratch memory";
+    size_t common = parts_limit(dn);
 
     *out = NULL;
     if (!bytes)
         return ASSAY_OK;
-    if (bytes <= dn->scratch_bytes)
-        return pool_take_scratch(pool, dn->scratch_bytes, what, out, err);
-    dn->scratch_bytes = bytes;
-    return take_lasting(pool, OWNER_SCRATCH, bytes, what, out, err);
+    if (bytes > dn->scratch_bytes) {
+        dn->scratch_bytes = bytes;
+        return take_lasting(pool, OWNER_SCRATCH, bytes, what, out, err);
+    }
+    if (common > dn->scratch_bytes)
+        common = dn->scratch_bytes;
+    return pool_take_scratch(pool, bytes > common ? bytes : common, what, out,
+                             err);
 }
 
 /* The output, which holds the residual where there is one: its own memory

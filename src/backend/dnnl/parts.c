@@ -16,6 +16,12 @@ static const size_t default_scratch_bytes = 40 << 20;
 /* Bands of whole tiles. */
 enum { tile_rows = 4, max_attempts = 12, more_attempts = 3 };
 
+size_t parts_limit(const struct onednn *dn)
+{
+    return dn->options.scratch_bytes ? dn->options.scratch_bytes
+                                     : default_scratch_bytes;
+}
+
 static size_t scratch_bytes(const struct kernel *kernel)
 {
     return dnnl_memory_desc_get_size(&kernel->scratch);
@@ -182,9 +188,8 @@ enum assay_status parts_make(struct onednn *dn, const struct job *job,
 {
     enum assay_status st =
         make_whole(dn, job, describe, algorithm, implementation, out, err);
-    size_t most = dn->options.scratch_bytes;
+    size_t most = parts_limit(dn);
 
-    most = most ? most : default_scratch_bytes;
     if (!st && scratch_bytes(*out) > most)
         divide(dn, job, most, describe, algorithm, implementation, out);
     return st;
