@@ -16,7 +16,7 @@ struct engine;
 enum engine_detail {
     ENGINE_LEAVES,  /* modules that hold no other, and ops that are in none of
                      * these; the rest are their sums */
-    ENGINE_MODULES, /* every module that is called */
+    ENGINE_MODULES, /* every module that is called, and the losses */
     ENGINE_OPS      /* and the ops inside that have a name of their own */
 };
 

@@ -78,9 +78,9 @@ static bool has_span(const struct scope_walk *walk, const struct node *node)
     case ENGINE_LEAVES:
         return node->scope == GRAPH_NONE || walk->is_group[node->scope];
     case ENGINE_MODULES:
-        return false;
+        return node->op->is_loss;
     case ENGINE_OPS:
-        return node->name[0];
+        return node->name[0] || node->op->is_loss;
     }
     return false;
 }

@@ -141,6 +141,10 @@ struct op_class {
      * its outputs until then (normalisation, activations). */
     bool is_cheap;
 
+    /* It says how wrong the answers are: in training its time is shown apart
+     * from that of its module. */
+    bool is_loss;
+
     /* The output may share the first input's memory (reshape, flatten). */
     bool is_view;
 

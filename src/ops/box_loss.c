@@ -158,4 +158,5 @@ const struct op_class op_box_loss = {
     .backward = backward,
     .backward_reads = backward_reads,
     .backward_cost = count_backward,
+    .is_loss = true,
 };

@@ -291,6 +291,7 @@ WIDEN_FORWARD(forward, kernel)
         .forward = forward,                                                    \
         .backward = backward,                                                  \
         .backward_reads = backward_reads,                                      \
+        .is_loss = true,                                                       \
     };
 CLASS(negative_log_likelihood_loss, "NegativeLogLikelihoodLoss", 1)
 CLASS(softmax_cross_entropy_loss, "SoftmaxCrossEntropyLoss", 2)

@@ -154,4 +154,5 @@ const struct op_class op_mask_loss = {
     .backward = backward,
     .backward_reads = backward_reads,
     .backward_cost = count_backward,
+    .is_loss = true,
 };

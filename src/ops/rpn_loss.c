@@ -247,4 +247,5 @@ const struct op_class op_rpn_loss = {
     .backward = backward,
     .backward_reads = backward_reads,
     .backward_cost = count_backward,
+    .is_loss = true,
 };

@@ -18,6 +18,32 @@ const char *part_name(enum part part)
     return names[part];
 }
 
+static bool is_loss(const struct row *row)
+{
+    static const char ending[] = "Loss";
+    size_t n = strlen(row->class_name), n_ending = sizeof ending - 1;
+
+    return n >= n_ending && strcmp(row->class_name + n - n_ending, ending) == 0;
+}
+
+/* The ops that make losses lie among the modules of the forward pass. */
+static void take_losses_out(const struct rows *rows, struct training *training)
+{
+    size_t top = training->row[PART_FORWARD];
+
+    for (size_t i = top + 1;
+         top && i < rows->n && rows->items[i].depth > rows->items[top].depth;
+         i++) {
+        const struct row *row = &rows->items[i];
+        double ns = is_loss(row) ? rows_each(rows, row, row->total_ns) : NAN;
+
+        if (isnan(ns))
+            continue;
+        training->ns[PART_FORWARD] -= ns;
+        training->ns[PART_LOSS] += ns;
+    }
+}
+
 bool training_find(const struct rows *rows, struct training *training)
 {
     *training = (struct training){
@@ -32,6 +58,8 @@ bool training_find(const struct rows *rows, struct training *training)
             training->ns[i] = rows_each(rows, row, row->total_ns);
         training->other_ns -= training->ns[i];
     }
+    if (training->row[PART_LOSS])
+        take_losses_out(rows, training);
     return training->row[PART_FORWARD] && training->row[PART_BACKWARD];
 }
 

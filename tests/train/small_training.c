@@ -89,7 +89,8 @@ static const struct op_class distance_op = {.name = "Distance",
                                             .infer = infer_distance,
                                             .forward = forward_distance,
                                             .backward = backward_distance,
-                                            .backward_reads = distance_reads};
+                                            .backward_reads = distance_reads,
+                                            .is_loss = true};
 
 /* ---- the data ----------------------------------------------------------- */
 

@@ -80,6 +80,18 @@ TEST(modules_are_in_all_three_passes)
     small_training_free(&training);
 }
 
+TEST(a_loss_has_a_span_of_its_own)
+{
+    struct small_training training;
+    struct run *run = record(&training);
+    uint32_t forward = scope_below(run, RUN_ROOT, "forward");
+    uint32_t module = scope_below(run, forward, "distance");
+
+    CHECK(mean_ns(run, scope_below(run, module, "Distance")) > 0);
+    run_free(run);
+    small_training_free(&training);
+}
+
 /* A linear layer: n * in * out; the backward pass has that for the weights,
  * and nobody asks for the images' gradient. */
 TEST(modules_have_their_arithmetic)

@@ -169,6 +169,26 @@ TEST(parts_that_are_all_rounded_up_do_not_exceed_the_step)
     str_release(&text);
 }
 
+TEST(losses_are_told_apart_from_the_forward_pass)
+{
+    struct run *run = empty_run();
+    uint32_t forward = made_scope(run, RUN_ROOT, "forward", "");
+    uint32_t loss =
+        made_scope(run, forward, "loss_classifier", "SoftmaxCrossEntropyLoss");
+    struct str text;
+
+    made_call(run, loss, 0, 0, 30, 30);
+    made_call(run, forward, 0, 0, 100, 70);
+    made_call(run, made_scope(run, RUN_ROOT, "loss", ""), 0, 0, 10, 10);
+    made_call(run, made_scope(run, RUN_ROOT, "backward", ""), 0, 0, 200, 200);
+    made_call(run, RUN_ROOT, 0, 0, 315, 5);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    text = summary_of(run, 100);
+    CHECK_HAS(text.text, "\nstep     315 ms = forward 70 + loss 40 + backward "
+                         "200 + other 5\n");
+    str_release(&text);
+}
+
 TEST(the_losses_go_from_the_first_step_to_the_last)
 {
     struct str text = summary_of(made_training(), 100);
