@@ -154,6 +154,37 @@ static enum assay_status count_kept(const struct trainer *trainer,
     return ASSAY_OK;
 }
 
+static enum assay_status peak_of(const struct run *run, uint32_t scope,
+                                 int64_t *bytes, struct error *err)
+{
+    struct scope_stats stats = scope_stats_unknown();
+    enum assay_status st = run_scope_stats(run, scope, RUN_ANY, &stats, err);
+
+    *bytes = stats.is_outside ? RUN_UNKNOWN : stats.peak_bytes;
+    return st;
+}
+
+/* The recorder's peak may be one of the warm-up, in which kernels are compared.
+ * In a measured step it was in the innermost module that saw as much as the
+ * whole step did. */
+static enum assay_status find_peak(struct run *run, struct error *err)
+{
+    uint32_t at = RUN_ROOT, n = (uint32_t)run_scope_count(run);
+    int64_t most = RUN_UNKNOWN, bytes;
+    enum assay_status st = peak_of(run, at, &most, err);
+
+    /* Scopes come behind those that they are in. */
+    for (uint32_t i = 1; !st && most != RUN_UNKNOWN && i < n; i++) {
+        if (run_scope(run, i)->parent != at)
+            continue;
+        st = peak_of(run, i, &bytes, err);
+        if (!st && bytes == most)
+            at = i;
+    }
+    run_memory(run)->peak_scope = at;
+    return st;
+}
+
 static enum assay_status add_memory(struct run *run,
                                     const struct annotation_work *all,
                                     const struct trainer *trainer,
@@ -288,6 +319,8 @@ enum assay_status train_annotate(struct trainer *trainer, struct error *err)
     struct run *run = NULL;
     enum assay_status st = store_load(str_text(&trainer->recording), &run, err);
 
+    if (!st)
+        st = find_peak(run, err);
     if (!st)
         st = find_places(&all, run, trainer->options.graph, err);
     if (!st)

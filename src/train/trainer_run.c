@@ -108,6 +108,12 @@ static enum assay_status leave(struct trainer *trainer, enum assay_status st,
     return st;
 }
 
+static void report_bytes(void *context, int64_t delta)
+{
+    (void)context;
+    assay_bytes(delta);
+}
+
 static enum assay_status start_recording(struct trainer *trainer,
                                          struct error *err)
 {
@@ -127,6 +133,7 @@ static enum assay_status start_recording(struct trainer *trainer,
     if (st)
         return st;
     assay_thread("main");
+    pool_observe(options->pool, (struct pool_observer){report_bytes, NULL});
     assay_bytes((int64_t)pool_usage(options->pool).live_bytes);
     return ASSAY_OK;
 }

@@ -163,6 +163,31 @@ TEST(the_ledger_adds_up_to_the_peak)
     small_training_free(&training);
 }
 
+static const struct counter *counter_of(const struct run *run, const char *name)
+{
+    for (uint32_t i = 0; i < run_counters(run); i++) {
+        if (strcmp(run_counter(run, i)->name, name) == 0)
+            return run_counter(run, i);
+    }
+    return NULL;
+}
+
+TEST(live_bytes_are_known_over_a_step_and_where_the_most_were)
+{
+    struct small_training training;
+    struct run *run = record(&training);
+    const struct counter *live = counter_of(run, RUN_LIVE_BYTES);
+    uint32_t peak = run_memory_of(run)->peak_scope;
+
+    CHECK(live != NULL);
+    CHECK(live->n_points > 4);
+    CHECK(live->max <= (double)run_memory_of(run)->peak_bytes);
+    CHECK(live->min > 4 * 2 * (SMALL_PIXELS + 1) * SMALL_CLASSES);
+    CHECK(peak != RUN_ROOT);
+    run_free(run);
+    small_training_free(&training);
+}
+
 static enum assay_status say_more(void *context, struct run *run,
                                   struct error *error)
 {
