@@ -372,6 +372,25 @@ static void find_losses(struct tape *tape, const struct graph *graph)
     }
 }
 
+/* A view that is kept keeps the memory of the value that it is one of: it is
+ * counted for the node that made that, unless it is kept itself. */
+static void count_view(struct engine *engine, const struct node *view)
+{
+    const struct graph *graph = engine->graph;
+    struct tape *tape = engine->tape;
+    uint32_t value = view->inputs[0],
+             made = graph_value(graph, value)->producer;
+
+    while (made != GRAPH_NONE && graph_node(graph, made)->op->is_view) {
+        value = graph_node(graph, made)->inputs[0];
+        made = graph_value(graph, value)->producer;
+    }
+    if (made != GRAPH_NONE && tape_keeps(tape, view->outputs[0]) &&
+        engine->values[view->outputs[0]].buffer && !tape_keeps(tape, value))
+        tape->nodes[made].kept_bytes +=
+            tensor_bytes(&engine->values[view->outputs[0]]);
+}
+
 void tape_count(struct engine *engine)
 {
     struct tape *tape = engine->tape;
@@ -392,6 +411,8 @@ void tape_count(struct engine *engine)
                 tape->recomputed.bytes +=
                     tensor_bytes(&tape->values[value].form);
         }
+        if (node->op->is_view)
+            count_view(engine, node);
     }
     tape->has_run = true;
 }

@@ -350,6 +350,24 @@ TEST(only_what_a_backward_kernel_reads_is_kept)
     small_free(&small);
 }
 
+TEST(what_a_kept_view_shows_is_counted_for_who_made_it)
+{
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t a = small_op(&small, &square_op, GRAPH_NONE, "a", w);
+    uint32_t view = small_op(&small, &op_flatten, GRAPH_NONE, "v", a);
+    uint32_t b = small_op(&small, &square_op, GRAPH_NONE, "b", view);
+    struct engine *engine;
+
+    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "c", b));
+    engine = training_engine(&small, NULL);
+    step(engine, NULL);
+    CHECK_INT(engine_kept_bytes(engine, 0), 12);
+    CHECK_INT(engine_kept_bytes(engine, 1), 0);
+    engine_free(engine);
+    small_free(&small);
+}
+
 TEST(what_is_cheap_to_make_is_dropped_and_made_again)
 {
     struct small small = small_new();
