@@ -154,6 +154,16 @@ static void stepped(void *context, const struct train_step *step)
     train_progress_step(&errand->progress, step);
 }
 
+/* A warning takes the place of the line about progress, which comes back with
+ * the next step. */
+static bool write_warning(void *context, const char *bytes, size_t n)
+{
+    struct errand *errand = context;
+
+    train_progress_finish(&errand->progress);
+    return fwrite(bytes, 1, n, stderr) == n;
+}
+
 /* NULL: nobody asked for pictures. */
 static const char *folder_of(const struct errand *errand)
 {
@@ -176,6 +186,8 @@ static enum assay_status train(struct errand *errand, struct error *err)
     const struct train_settings *settings = errand->settings;
     struct term term = term_of(stderr);
     struct sink screen = sink_to_file(stderr, "standard error");
+    struct sink warnings = {
+        .write = write_warning, .context = errand, .name = "standard error"};
     const struct train_job job = {
         .config = &errand->config,
         .run_path = errand->run.text,
@@ -192,7 +204,7 @@ static enum assay_status train(struct errand *errand, struct error *err)
         .planned = planned,
         .stepped = stepped,
         .context = errand,
-        .warnings = &screen,
+        .warnings = &warnings,
     };
     enum assay_status st;
 
