@@ -353,6 +353,66 @@ TEST(an_image_that_does_not_match_its_trimap_is_skipped_by_name)
     dataset_close(dataset);
 }
 
+/* A sum over boxes and masks of two epochs, of which trimaps are read in the
+ * first. */
+static uint64_t sum_batches(size_t n_workers)
+{
+    struct dataset *dataset =
+        open_pets(test_path("workers"), DATASET_TRAIN, true);
+    struct loader_options options = {.dataset = dataset,
+                                     .has_masks = true,
+                                     .n_classes = 38,
+                                     .batch_size = 3,
+                                     .n_workers = n_workers,
+                                     .prefetch_factor = 4,
+                                     .n_epochs = 2,
+                                     .shuffles = true};
+    struct batch_source source;
+    struct loader *loader;
+    struct batch batch = {0};
+    uint64_t sum = 0;
+    enum assay_status st;
+
+    CHECK_STATUS(pool_new(&options.pool, &err), ASSAY_OK, &err);
+    CHECK_STATUS(loader_new(&options, &loader, &err), ASSAY_OK, &err);
+    source = loader_source(loader);
+    CHECK_INT(source.begin(loader, (struct batch_place){0}, &err), ASSAY_OK);
+    while (!(st = source.next(loader, &batch, &err)) && batch.n_images) {
+        for (size_t i = 0; i < batch.n_images; i++) {
+            const uint8_t *mask = tensor_data(&batch.masks[i]);
+
+            CHECK_INT(tensor_bytes(&batch.masks[i]), 200);
+            for (int k = 0; k < 200; k++)
+                sum = sum * 31 + mask[k];
+            sum += (uint64_t)tensor_f32(&batch.boxes)[4 * i + 2];
+        }
+        batch_release(&batch);
+    }
+    CHECK_STATUS(st, ASSAY_OK, &err);
+    loader_free(loader);
+    pool_free(options.pool);
+    dataset_close(dataset);
+    return sum;
+}
+
+TEST(trimaps_can_be_read_by_several_workers)
+{
+    struct str list = {0};
+
+    for (int i = 0; i < 12; i++) {
+        const int box[4] = {i, 1, i + 5, 6};
+        char id[20];
+
+        snprintf(id, sizeof id, "x_%d", i);
+        write_image("workers", id, 20, 10);
+        write_trimap("workers", id, 20, 10, box, 1);
+        str_printf(&list, "%s 1 1 1\n", id);
+    }
+    write_list("workers", list.text);
+    str_release(&list);
+    CHECK(sum_batches(0) == sum_batches(4));
+}
+
 TEST(leftovers_in_the_folders_are_named_and_no_samples)
 {
     struct dataset *dataset;
