@@ -20,7 +20,7 @@ endif()
 if(NOT OpenMP_C_FOUND)
   # What only a pragma reads is unused then.
   target_compile_options(assay_flags INTERFACE -Wno-unknown-pragmas
-    -Wno-unused-parameter)
+    -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable)
 endif()
 
 # Some loops are compiled for several instruction sets, chosen when the program
