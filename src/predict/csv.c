@@ -26,7 +26,7 @@ static char *unquote(char *from)
     char *to = from++;
 
     for (;; from++) {
-        if (!*from)
+        if (!*from || *from == '\n')
             return NULL;
         if (*from != '"') {
             *to++ = *from;

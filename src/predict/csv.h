@@ -1,7 +1,8 @@
 /* predict/csv.h - comma-separated values with a line of column names.
  *
- * Fields may be quoted as RFC 4180 has it. Columns are asked for by name, so
- * their order does not matter and others may be there.
+ * Fields may be quoted as RFC 4180 has it, but not over several lines. Columns
+ * are asked for by name, so their order does not matter and others may be
+ * there.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_CSV_H

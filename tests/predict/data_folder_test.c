@@ -249,6 +249,21 @@ TEST(quoted_fields_may_hold_commas_and_quotes)
     csv_release(&csv);
 }
 
+TEST(a_quote_that_is_not_closed_on_its_line_is_refused)
+{
+    static const char text[] = "a,b\n1,2\n\"x\ny\",3\n";
+    struct csv csv = {0};
+    struct error err = {0};
+    bool more;
+
+    CHECK_STATUS(csv_open_text(&csv, "t.csv", text, sizeof text - 1, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(csv_next(&csv, &more, &err), ASSAY_OK, &err);
+    CHECK_STATUS(csv_next(&csv, &more, &err), ASSAY_BAD_INPUT, &err);
+    CHECK_HAS(err.text, "t.csv line 3: a quote is not closed");
+    csv_release(&csv);
+}
+
 /* ---- selections -----------------------------------------------------------
  */
 
