@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "predict/evaluation.h"
+#include "predict/fingerprint_eval.h"
 
 #include <math.h>
 #include <stdlib.h>

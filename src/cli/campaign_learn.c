@@ -4,7 +4,7 @@
 #include "cli/fingerprint_show.h"
 #include "cli/messages.h"
 #include "cli/result.h"
-#include "predict/evaluation.h"
+#include "predict/fingerprint_eval.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define CLI_FINGERPRINT_SHOW_H
 
 #include "base/term.h"
-#include "predict/evaluation.h"
+#include "predict/fingerprint_eval.h"
 
 /* What it was made from and what it predicts with; with the parameters of the
  * physical models where they are asked for. */

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "device.h"
-#include "predict/evaluation.h"
+#include "predict/fingerprint_eval.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* tests/predict/tx2_test.c - predictions of what was measured on a Jetson TX2,
  * of rows that the fingerprints were not made from. */
-#include "predict/evaluation.h"
+#include "predict/fingerprint_eval.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* predict/evaluation.c - see evaluation.h. */
-#include "predict/evaluation.h"
+/* predict/fingerprint_eval.c - see fingerprint_eval.h. */
+#include "predict/fingerprint_eval.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

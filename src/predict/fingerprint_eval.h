@@ -1,8 +1,8 @@
-/* predict/evaluation.h - a fingerprint beside rows it has not seen.
+/* predict/fingerprint_eval.h - a fingerprint beside rows it has not seen.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PREDICT_EVALUATION_H
-#define PREDICT_EVALUATION_H
+#ifndef PREDICT_FINGERPRINT_EVAL_H
+#define PREDICT_FINGERPRINT_EVAL_H
 
 #include "picture/sheet.h"
 #include "predict/fingerprint.h"

@@ -1,6 +1,6 @@
-/* predict/evaluation_plot.c - predicted against measured, and the error by
+/* predict/fingerprint_plot.c - predicted against measured, and the error by
  * batch size. */
-#include "predict/evaluation.h"
+#include "predict/fingerprint_eval.h"
 
 #include "base/units.h"
 #include "picture/axis.h"
