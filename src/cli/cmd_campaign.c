@@ -284,6 +284,25 @@ static bool is_shard(const char *name)
            end && !name[end];
 }
 
+/* Fails where there is nothing to join, before anything is made. */
+static enum assay_status check_folder(const char *folder, struct error *err)
+{
+    DIR *open = opendir(folder);
+    struct dirent *entry;
+    bool has_shards = false;
+
+    if (!open)
+        return error_errno(err, errno, "opening %s", folder);
+    while ((entry = readdir(open)))
+        has_shards |= is_shard(entry->d_name);
+    closedir(open);
+    return has_shards ? ASSAY_OK
+                      : error_set(err, ASSAY_BAD_INPUT,
+                                  "%s has no logs of parts, called "
+                                  "campaign-K-of-N.sqlite",
+                                  folder);
+}
+
 static enum assay_status join_folder(struct campaign_log *log,
                                      const char *folder, size_t *n_logs,
                                      size_t *n_tests, struct error *err)
@@ -323,17 +342,13 @@ static enum assay_status merge(const struct words *words, struct error *err)
     if (words->n != 2)
         return error_set(err, ASSAY_BAD_USAGE,
                          "merge what? assay campaign merge LOG_DIR");
-    if (str_printf(&path, "%s/campaign.sqlite", folder))
+    st = check_folder(folder, err);
+    if (!st && str_printf(&path, "%s/campaign.sqlite", folder))
         st = error_nomem(err, 64, "a path");
     if (!st)
         st = campaign_log_open(path.text, &log, err);
     if (!st)
         st = join_folder(log, folder, &n_logs, &n_tests, err);
-    if (!st && !n_logs)
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s has no logs of parts, called "
-                       "campaign-K-of-N.sqlite",
-                       folder);
     if (!st)
         st = campaign_write_csv(log, folder, err);
     campaign_log_close(log);

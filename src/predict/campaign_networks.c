@@ -233,10 +233,10 @@ enum assay_status campaign_make_networks(const struct campaign_config *config,
             st = name_file(config, name, level, repeat, &path, err);
             if (!st && access(path.text, F_OK) == 0)
                 continue;
-            if (!st)
-                st = cache_make_folders(path.text, err);
             if (!st && !source.graph)
                 st = open_source(config, name, &source, err);
+            if (!st)
+                st = cache_make_folders(path.text, err);
             if (!st)
                 st = prune_to(config, &source, name, level, repeat, path.text,
                               err);

@@ -140,7 +140,9 @@ double description_macs(const struct description *description)
 
 static const struct {
     const char *canonical, *model;
-} aliases[] = {{"mobilenetv2", "mobilenet_v2"}, {"mnasnet", "mnasnet1_0"}};
+} aliases[] = {{"mobilenetv2", "mobilenet_v2"},
+               {"mnasnet", "mnasnet1_0"},
+               {"squeezenet", "squeezenet1_0"}};
 
 const char *network_canonical(const char *name)
 {

@@ -1,0 +1,1 @@
+printf "[create_network_dataset]\nnetworks= ['resnet18', 'mnasnet']\npruning_perc= [0, 50]\nmodel_path= nets\n[profile]\nbs= [8,1]\nstage= ['training']\nlog_dir= logs\n" >c.ini; assay campaign c.ini --dry-run; ls

@@ -1,0 +1,1 @@
+mkdir logs; assay campaign merge logs; code=$?; ls logs; exit $code

@@ -1,0 +1,1 @@
+printf "[create_network_dataset]\nnetworks= ['resnet18']\npruning_perc= [0, 50]\nmodel_path= nets\n[profile]\nbs= [8,1]\nlog_dir= logs\n" >c.ini; assay campaign --config-file c.ini --dry-run --shard 2/8 2>/dev/null
