@@ -238,8 +238,8 @@ const struct command cmd_layers = {
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".net", ".keras", ".h5",
-                                                  ".hdf5", NULL}},
+                 .endings = (const char *const[]){".onnx", ".net", ".keras",
+                                                  ".h5", ".hdf5", NULL}},
     .description =
         (const char *const[]){
             "Lists the modules that compute, and the ops that modules do "

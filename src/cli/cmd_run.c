@@ -283,9 +283,10 @@ const struct command cmd_run = {
     .operands = {.min = 1,
                  .max = SIZE_MAX,
                  .missing = "a model and a photograph",
-                 .endings = (const char *const[]){".jpg", ".jpeg", ".png",
-                                                  ".txt", ".onnx", ".net", ".keras",
-                                                  ".h5", ".hdf5", NULL}},
+                 .endings =
+                     (const char *const[]){".jpg", ".jpeg", ".png", ".txt",
+                                           ".onnx", ".net", ".keras", ".h5",
+                                           ".hdf5", NULL}},
     .description =
         (const char *const[]){
             "Runs a model on photographs, folders of them or a list (.txt), "

@@ -252,7 +252,8 @@ const struct option run_options[] = {
 
 static bool is_file_name(const char *word)
 {
-    static const char *const endings[] = {".onnx", ".net", ".keras", ".h5", ".hdf5"};
+    static const char *const endings[] = {".onnx", ".net", ".keras", ".h5",
+                                          ".hdf5"};
     size_t n = strlen(word);
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {

@@ -64,9 +64,9 @@ static enum assay_status load_model(const struct detect_options *options,
                                            session->pool, &session->graph, err);
 
     session->is_random = !st && !graph_has_data(session->graph);
-    return session->is_random ? model_fill(session->graph, session->pool,
-                                           options->seed, err)
-                              : st;
+    return session->is_random
+               ? model_fill(session->graph, session->pool, options->seed, err)
+               : st;
 }
 
 /* An ONNX file holds the graph, too. */

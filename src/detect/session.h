@@ -25,7 +25,7 @@ struct session {
     struct cost *work; /* summed over the measured runs, one a node */
     uint64_t n_measured;
     uint64_t parameters, parameter_bytes;
-    bool is_random; /* a file of a model without weights */
+    bool is_random;                /* a file of a model without weights */
     uint32_t kept[N_SESSION_KEPT]; /* values; GRAPH_NONE: it has none */
 };
 

@@ -17,6 +17,7 @@ echo "exit $?"
 echo 'assay fingerprint 7' >new.fp
 assay fingerprint eval new.fp --data "$inputs/device"
 echo "exit $?"
-assay predict resnet18 --on "$inputs/small.json"
+cp "$inputs/small.json" .
+assay predict resnet18 --on small.json
 echo "exit $?"
 ls
