@@ -53,7 +53,7 @@ static const struct option options[] = {
      .value = "N",
      .min = 1,
      .max = 1000,
-     .help = "so many networks, with seeds that follow: x_0.net, x_1.net, ...",
+     .help = "so many networks, with seeds that follow: x_0.net and so on",
      .shown_default = "1",
      FIELD(repeats)},
     {.name = "linear",
