@@ -8,8 +8,8 @@ FOLDER/CASE.safetensors has, beside the inputs: losses [steps, n] in the order
 of LOSSES, "grad.NAME", "step1.NAME" of the running statistics and "last.NAME"
 of the parameters that are not large; for detectors "found.boxes", "found.scores",
 "found.labels" and "found.counts", what the model finds in its images then.
-Weights come from the formula of make_zoo.py. Whatever is drawn at random is made to be all there is, or
-nothing. Exits with 77 where there is no torchvision.
+Weights come from the formula of make_zoo.py. Whatever is drawn at random is
+made to be all there is, or nothing. Exits with 77 where there is no torchvision.
 """
 import math
 import os
