@@ -1,0 +1,127 @@
+/* What a configuration of a campaign asks for, and where it is wrong. */
+#include "predict/campaign_config.h"
+
+#include "test.h"
+
+#include <stdio.h>
+
+static struct error err;
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    CHECK(file != NULL);
+    fputs(text, file);
+    CHECK_INT(fclose(file), 0);
+}
+
+/* ---- the configuration ----------------------------------------------------
+ */
+
+/* All keys, as the field's tool has them. */
+static const char everything[] =
+    "[create_network_dataset]\n#{{{\n"
+    "networks= ['alexnet', 'resnet18', 'mobilenetv2']\n"
+    "pruning_perc= [0,5,90]\nmode= random \nmodel_desc_dir= models/imagenet\n"
+    "model_path= nets\n#}}}\n\n[profile]\n"
+    "## config creation params (run on any machine)\ncreate_config= True \n"
+    "dataset= imagenet\nnetwork= resnet18\nbs= [2,8,256]\n"
+    "stage= ['training', 'inference']\n"
+    "profile_variables= ['memory', 'latency']\n"
+    "device_model_loc= /home/nvidia/tx2/models\nlocal_model_loc= nets\n"
+    "run_profiling= True \ngpu_id= 2\nsave= False\ndevice= 2080ti\n"
+    "till_first_fail= False\nlog_dir= logs\n"
+    "test_config= configs/resnet18.ini\n\n[fingerprint]\n"
+    "evaluate= False\noverwrite= False\nstage= training\n"
+    "memory_model= False\nlatency_model= True\ntrain_nets= ['resnet50']\n"
+    "train_logs= [0,30,50,70,90]\neval_nets= ['resnet50']\n"
+    "eval_logs= [5,10,15]\nmemory_logs= ['logs/memory']\n"
+    "eval_memory_logs= []\nlatency_logs= ['logs/latency']\n"
+    "eval_latency_logs= []\n";
+
+static enum assay_status read_config(const char *name, const char *text,
+                                     struct campaign_config *config)
+{
+    *config = (struct campaign_config){0};
+    err = (struct error){0};
+    write_file(test_path(name), text);
+    return campaign_config_read(config, test_path(name), &err);
+}
+
+TEST(all_keys_of_the_configuration_are_read)
+{
+    struct campaign_config config;
+
+    CHECK_STATUS(read_config("all.ini", everything, &config), ASSAY_OK, &err);
+    CHECK(config.has_create && config.has_profile && config.has_fingerprint);
+    CHECK_INT(config.create.networks.n, 3);
+    CHECK_STR(config.create.networks.items[2], "mobilenetv2");
+    CHECK_INT(config.create.pruning_perc.items[1], 5);
+    CHECK_INT(config.mode, PRUNE_RANDOM);
+    CHECK_STR(config.create.model_desc_dir, "models/imagenet");
+    CHECK(config.profile.create_config && config.profile.run_profiling);
+    CHECK_STR(config.profile.network.items[0], "resnet18");
+    CHECK_INT(config.profile.bs.items[2], 256);
+    CHECK(config.has_stage[STAGE_TRAINING] &&
+          config.has_stage[STAGE_INFERENCE]);
+    CHECK(config.has_target[TARGET_MEMORY] &&
+          config.has_target[TARGET_LATENCY]);
+    CHECK_INT(config.profile.gpu_id, 2);
+    CHECK(!config.profile.save && !config.profile.till_first_fail);
+    CHECK_STR(config.profile.device, "2080ti");
+    CHECK_STR(config.profile.test_config, "configs/resnet18.ini");
+    CHECK(config.fingerprint.latency_model && !config.fingerprint.memory_model);
+    CHECK_INT(config.fingerprint.train_logs.n, 5);
+    CHECK_INT(config.fingerprint.eval_memory_logs.n, 0);
+    CHECK_STR(config.fingerprint.latency_logs.items[0], "logs/latency");
+    campaign_config_release(&config);
+}
+
+TEST(the_same_can_be_said_in_toml)
+{
+    struct campaign_config config;
+
+    CHECK_STATUS(
+        read_config("c.toml",
+                    "[create_network_dataset]\nnetworks = [\"resnet18\"]\n"
+                    "pruning_perc = [0, 30]\nmode = \"random_weighted\"\n"
+                    "repeats = 3\nmodel_path = \"nets\"\n",
+                    &config),
+        ASSAY_OK, &err);
+    CHECK_INT(config.mode, PRUNE_RANDOM_WEIGHTED);
+    CHECK_INT(config.create.repeats, 3);
+    campaign_config_release(&config);
+}
+
+static void check_refused(const char *text, const char *part)
+{
+    struct campaign_config config;
+
+    CHECK_INT(read_config("bad.ini", text, &config), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, part);
+    campaign_config_release(&config);
+}
+
+TEST(what_a_configuration_says_wrong_is_shown_with_its_place)
+{
+    check_refused("[prune]\n", "line 1: there is no section 'prune'");
+    check_refused("[profile]\nbs= [1]\nlog_dir= l\nbatch= 3\n",
+                  "line 4: [profile] has no key 'batch'");
+    check_refused("[profile]\nlog_dri= l\n", "is 'log_dir' meant?");
+    check_refused("[profile]\nbs= [1, 2\nlog_dir= l\n",
+                  "line 2, column 5: a list that does not end");
+    check_refused("[profile]\nbs= [1, 'x']\n", "whole numbers are wanted");
+    check_refused("[profile]\nbs= [0]\n", "0 is not between 1 and");
+    check_refused("[profile]\nsave= yes\n", "save is True or False");
+    check_refused("[profile]\nbs= [1]\n", "[profile] has no log_dir");
+    check_refused("[profile]\nbs= [1]\nlog_dir= l\nstage= ['eval']\n",
+                  "stage 'eval' is neither training nor inference");
+    check_refused("[create_network_dataset]\nnetworks= ['resnet18']\n"
+                  "model_path= x\npruning_perc= [0, 96]\n",
+                  "96 is not between 0 and 95");
+    check_refused("[create_network_dataset]\nnetworks= ['resnet18']\n"
+                  "pruning_perc= [0]\nmodel_path= x\nmode= best\n",
+                  "mode 'best' is none of");
+    check_refused("# nothing\n", "it asks for nothing");
+}
