@@ -8,8 +8,9 @@ FOLDER/CASE.safetensors has, beside the inputs: losses [steps, n] in the order
 of LOSSES, "grad.NAME", "step1.NAME" of the running statistics and "last.NAME"
 of the parameters that are not large; for detectors "found.boxes", "found.scores",
 "found.labels" and "found.counts", what the model finds in its images then.
-Weights come from the formula of make_zoo.py. Whatever is drawn at random is
-made to be all there is, or nothing. Exits with 77 where there is no torchvision.
+Weights come from the formula of make_zoo.py, those of norms from calm().
+Whatever is drawn at random is made to be all there is, or nothing. Exits with
+77 where there is no torchvision.
 """
 import math
 import os
@@ -104,16 +105,35 @@ def build(case, out):
     return model, detector_batch(masks, out)
 
 
-def calm(model):
+def calm(model, losses_of, out):
     """Keeps what norms make clear of the kinks of activations, five standard
     deviations away; one channel of four is always off. Which side of a kink a
     value falls on may depend on rounding, and then so do gradients: float32
-    itself is 1e-2 away from float64 in those of mobilenet_v2."""
-    for module in model.modules():
-        if isinstance(module, torch.nn.BatchNorm2d):
-            off = torch.arange(len(module.bias)) % 4 == 3
-            module.weight *= 0.4
-            module.bias += torch.where(off, -2.0, 2.0)
+    itself is 1e-2 away from float64 in those of mobilenet_v2. Frozen norms get
+    the statistics of what comes into them. "start.NAME": what they have then.
+    """
+    def take_statistics(norm, inputs):
+        norm.running_mean.copy_(inputs[0].mean(dim=(0, 2, 3)))
+        norm.running_var.copy_(inputs[0].var(dim=(0, 2, 3)))
+
+    norms = {name: module for name, module in model.named_modules()
+             if isinstance(module, (torch.nn.BatchNorm2d, FrozenBatchNorm2d))}
+    for norm in norms.values():
+        off = torch.arange(len(norm.bias)) % 4 == 3
+        norm.weight *= 0.4
+        norm.bias += torch.where(off, -2.0, 2.0)
+    frozen = [norm for norm in norms.values()
+              if isinstance(norm, FrozenBatchNorm2d)]
+    hooks = [norm.register_forward_pre_hook(take_statistics)
+             for norm in frozen]
+    if frozen:
+        losses_of(model)
+    for hook in hooks:
+        hook.remove()
+    for path, norm in norms.items():
+        for name, value in norm.state_dict().items():
+            if name != "num_batches_tracked":
+                out["start.%s.%s" % (path, name)] = value.clone()
 
 
 def train(case, steps):
@@ -121,8 +141,7 @@ def train(case, steps):
     model, losses_of = build(case, out)
     with torch.no_grad():
         make_zoo.fill(model)
-        calm(model)
-    model.train()
+        calm(model.train(), losses_of, out)
     trained = [p for p in model.parameters() if p.requires_grad]
     rate = 2e-4 if "-" in case else 1e-2
     optimizer = torch.optim.SGD(trained, lr=rate, momentum=0.9,
