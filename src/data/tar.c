@@ -302,7 +302,7 @@ enum assay_status tar_next(struct tar *tar, struct tar_entry *out, bool *is_end,
     *is_end = false;
     while (!st) {
         size_t got = 0;
-        uint64_t size;
+        uint64_t size = 0;
 
         st = tar->source.read(tar->source.context, header, sizeof header, &got,
                               err);
