@@ -15,6 +15,12 @@
 #include "data/batch.h"
 #include "engine/optimizer.h"
 
+/* The note that tells a checkpoint of a training, with its version. */
+#define TRAIN_FORMAT_NOTE "assay.training"
+#define TRAIN_FORMAT_TEXT "1"
+/* Of a tensor: the parameter and the state. */
+#define TRAIN_STATE_NAME "optimizer.%s.%s"
+
 /* Where a training is, beside its tensors. */
 struct train_position {
     uint64_t step; /* steps that were made */
@@ -48,6 +54,17 @@ enum assay_status train_checkpoint_restore(const char *path,
                                            struct pool *pool,
                                            struct optimizer *optimizer,
                                            struct error *err);
+
+/* The same two of a file that is open: what it says may be anything. */
+struct checkpoint;
+enum assay_status train_position_read(const struct checkpoint *checkpoint,
+                                      struct train_position *out,
+                                      struct error *err);
+enum assay_status train_states_restore(const struct checkpoint *checkpoint,
+                                       const struct graph *graph,
+                                       struct pool *pool,
+                                       struct optimizer *optimizer,
+                                       struct error *err);
 
 /* The parameters and buffers alone, for torch.load(). */
 enum assay_status train_checkpoint_export(const char *path,
