@@ -12,12 +12,10 @@ Weights come from the formula of make_zoo.py, those of norms from calm().
 Whatever is drawn at random is made to be all there is, or nothing. Exits with
 77 where there is no torchvision.
 """
-import math
 import os
 import sys
 
 try:
-    import numpy
     import torch
     import torchvision
     from torchvision.models.detection import FasterRCNN, MaskRCNN
