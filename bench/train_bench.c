@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "engine/optimizer.h"
 #include "models/models.h"
+#include "ops/fuse.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -155,6 +156,8 @@ static enum assay_status build(struct learner *learner, const char *model,
         options.trainable_layers = MODEL_BACKBONE_LAYERS;
     }
     st = model_build(model, &options, &learner->graph, err);
+    if (!st)
+        st = fuse_training(learner->graph, err);
     return st ? st : model_fill(learner->graph, learner->pool, 0, err);
 }
 

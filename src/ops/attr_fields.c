@@ -170,7 +170,8 @@ FIELDS(max_pool, SIZE(max_pool2d_attrs, kernel), SIZE(max_pool2d_attrs, stride),
        AMOUNT(max_pool2d_attrs, before), AMOUNT(max_pool2d_attrs, after),
        FLAG(max_pool2d_attrs, ceil));
 FIELDS(normalize, FLOAT(normalize_attrs, eps), AXIS(normalize_attrs, axis),
-       FLOAT(normalize_attrs, momentum), FLAG(normalize_attrs, is_unbiased));
+       FLOAT(normalize_attrs, momentum), FLAG(normalize_attrs, is_unbiased),
+       FLAG(normalize_attrs, has_relu), FLOAT(normalize_attrs, relu_limit));
 FIELDS(pad, WORD(pad_attrs, mode, pad_modes));
 FIELDS(paste_masks, FLAG(paste_masks_attrs, is_soft));
 FIELDS(pool_nd, WINDOW(pool_nd_attrs), FLAG(pool_nd_attrs, counts_padding),

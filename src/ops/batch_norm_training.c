@@ -90,17 +90,40 @@ static void find_statistics(const struct node *node, const struct tensor *x,
     to[SAVED_VARIANCE * channels] = (float)variance;
 }
 
-static void write_channel(const struct tensor *const *inputs,
+/* y = (x - mean) * scale + shift */
+struct affine {
+    float mean, scale, shift;
+};
+
+static struct affine affine_of(const struct tensor *const *inputs,
+                               const struct tensor *statistics, int64_t c)
+{
+    const float *saved = tensor_f32(statistics) + c;
+    int64_t channels = statistics->shape.dims[1];
+
+    return (struct affine){.mean = saved[SAVED_MEAN * channels],
+                           .scale = saved[SAVED_FACTOR * channels] *
+                                    tensor_f32(inputs[BATCH_NORM_WEIGHT])[c],
+                           .shift = tensor_f32(inputs[BATCH_NORM_BIAS])[c]};
+}
+
+static void clip_plane(const struct normalize_attrs *attrs, int64_t n, float *y)
+{
+    float high = attrs->relu_limit > 0 ? attrs->relu_limit : INFINITY;
+
+    /* Written so that a NaN stays one, as PyTorch keeps it. */
+    for (int64_t i = 0; i < n; i++)
+        y[i] = y[i] < 0 ? 0 : y[i] > high ? high : y[i];
+}
+
+static void write_channel(const struct node *node,
+                          const struct tensor *const *inputs,
                           const struct tensor *statistics, int64_t c,
                           const struct tensor *y)
 {
+    const struct normalize_attrs *attrs = node->attrs;
+    struct affine by = affine_of(inputs, statistics, c);
     struct channel channel = channel_of(&y->shape, c);
-    const float *saved = tensor_f32(statistics) + c;
-    int64_t channels = y->shape.dims[1];
-    float mean = saved[SAVED_MEAN * channels];
-    float scale = saved[SAVED_FACTOR * channels] *
-                  tensor_f32(inputs[BATCH_NORM_WEIGHT])[c];
-    float shift = tensor_f32(inputs[BATCH_NORM_BIAS])[c];
 
     for (int64_t i = 0; i < channel.images; i++) {
         int64_t at = channel.first + i * channel.step;
@@ -108,7 +131,9 @@ static void write_channel(const struct tensor *const *inputs,
         float *to = tensor_f32(y) + at;
 
         for (int64_t k = 0; k < channel.plane; k++)
-            to[k] = (from[k] - mean) * scale + shift;
+            to[k] = (from[k] - by.mean) * by.scale + by.shift;
+        if (attrs->has_relu)
+            clip_plane(attrs, channel.plane, to);
     }
 }
 
@@ -163,7 +188,7 @@ static enum assay_status forward(const struct op_context *context,
     for (int64_t c = 0; c < channels; c++) {
         if (!context->is_again)
             find_statistics(node, x, c, &statistics);
-        write_channel(inputs, &statistics, c, &outputs[0]);
+        write_channel(node, inputs, &statistics, c, &outputs[0]);
         write_running(node, inputs, &statistics, c, outputs);
     }
     if (context->saved && !context->is_again)
@@ -174,9 +199,13 @@ static enum assay_status forward(const struct op_context *context,
 
 static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
 {
+    const struct normalize_attrs *attrs = node->attrs;
     struct op_reads reads = {0};
 
-    (void)node;
+    /* Whether its ReLU let something pass is seen from what it was given. */
+    if (wanted && attrs->has_relu)
+        reads.inputs =
+            1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT | 1 << BATCH_NORM_BIAS;
     if (wanted & (1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT))
         reads.inputs |= 1 << BATCH_NORM_X;
     if (wanted & 1 << BATCH_NORM_X)
@@ -184,10 +213,19 @@ static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
     return reads;
 }
 
-/* Sums of dy, and of dy times the normalised x where that is there. */
-static void sum_channel(const struct op_backward *pass, int64_t c, double *sum,
-                        double *product)
+/* A gradient as it comes out of the ReLU, where the norm has one. */
+static float slope_at(const struct normalize_attrs *attrs,
+                      const struct affine *by, float x, float dy)
 {
+    return norm_passes(attrs, (x - by->mean) * by->scale + by->shift) ? dy : 0;
+}
+
+/* Sums of dy, and of dy times the normalised x where that is there. */
+static void sum_channel(const struct node *node, const struct op_backward *pass,
+                        int64_t c, double *sum, double *product)
+{
+    const struct normalize_attrs *attrs = node->attrs;
+    struct affine by = {0};
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
     struct channel channel = channel_of(&x->shape, c);
     const float *saved = tensor_f32(pass->saved) + c;
@@ -195,22 +233,32 @@ static void sum_channel(const struct op_backward *pass, int64_t c, double *sum,
     double mean = (double)saved[SAVED_MEAN * x->shape.dims[1]];
 
     *sum = *product = 0;
+    if (attrs->has_relu)
+        by = affine_of(pass->inputs, pass->saved, c);
     for (int64_t i = 0; i < channel.images; i++) {
         int64_t at = channel.first + i * channel.step;
         const float *dy = tensor_f32(pass->dy[0]) + at;
 
-        for (int64_t k = 0; k < channel.plane; k++)
-            *sum += (double)dy[k];
-        for (int64_t k = 0; all && k < channel.plane; k++)
-            *product += (double)dy[k] * ((double)all[at + k] - mean);
+        for (int64_t k = 0; k < channel.plane; k++) {
+            float slope = attrs->has_relu
+                              ? slope_at(attrs, &by, all[at + k], dy[k])
+                              : dy[k];
+
+            *sum += (double)slope;
+            if (all)
+                *product += (double)slope * ((double)all[at + k] - mean);
+        }
     }
     *product *= (double)saved[SAVED_FACTOR * x->shape.dims[1]];
 }
 
 /* Moving one x moves the mean and the deviation of its whole channel. */
-static void pass_channel(const struct op_backward *pass, int64_t c, double sum,
+static void pass_channel(const struct node *node,
+                         const struct op_backward *pass, int64_t c, double sum,
                          double product)
 {
+    const struct normalize_attrs *attrs = node->attrs;
+    struct affine by = {0};
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
     struct channel channel = channel_of(&x->shape, c);
     const float *saved = tensor_f32(pass->saved) + c;
@@ -221,14 +269,20 @@ static void pass_channel(const struct op_backward *pass, int64_t c, double sum,
     float of_mean = (float)(sum / channel_count(&channel));
     float of_x = (float)(product / channel_count(&channel)) * factor;
 
+    if (attrs->has_relu)
+        by = affine_of(pass->inputs, pass->saved, c);
     for (int64_t i = 0; i < channel.images; i++) {
         int64_t at = channel.first + i * channel.step;
         const float *from = tensor_f32(x) + at;
         const float *dy = tensor_f32(pass->dy[0]) + at;
         float *dx = tensor_f32(&pass->dx[BATCH_NORM_X]) + at;
 
-        for (int64_t k = 0; k < channel.plane; k++)
-            dx[k] = (dy[k] - of_mean - (from[k] - mean) * of_x) * scale;
+        for (int64_t k = 0; k < channel.plane; k++) {
+            float slope =
+                attrs->has_relu ? slope_at(attrs, &by, from[k], dy[k]) : dy[k];
+
+            dx[k] = (slope - of_mean - (from[k] - mean) * of_x) * scale;
+        }
     }
 }
 
@@ -241,16 +295,16 @@ static enum assay_status backward(const struct op_context *context,
         gradient_parts(context, tensor_elements(pass->inputs[BATCH_NORM_X]));
     int64_t channels = pass->inputs[BATCH_NORM_X]->shape.dims[1];
 
-    (void)node, (void)err;
+    (void)err;
     if (!pass->dy[0])
         return ASSAY_OK; /* the running statistics pass nothing on */
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t c = 0; c < channels; c++) {
         double sum, product;
 
-        sum_channel(pass, c, &sum, &product);
+        sum_channel(node, pass, c, &sum, &product);
         if (op_wants(pass, BATCH_NORM_X))
-            pass_channel(pass, c, sum, product);
+            pass_channel(node, pass, c, sum, product);
         if (op_wants(pass, BATCH_NORM_WEIGHT))
             tensor_f32(&pass->dx[BATCH_NORM_WEIGHT])[c] = (float)product;
         if (op_wants(pass, BATCH_NORM_BIAS))

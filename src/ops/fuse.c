@@ -12,6 +12,7 @@
 #include "ops/conv2d.h"
 #include "ops/conv_transpose2d.h"
 #include "ops/linear.h"
+#include "ops/normalize.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -360,5 +361,58 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
     }
     graph_sweep(graph);
     release_unread(graph);
+    return st;
+}
+
+/* ---- training --------------------------------------------------------------
+ */
+
+/* Where a node cuts off above, if it is a ReLU in the widest sense. */
+static bool find_limit(const struct node *node, float *limit)
+{
+    const struct clip_attrs *clip;
+
+    *limit = 0;
+    if (node->op == &op_relu)
+        return true;
+    if (node->op != &op_clip)
+        return false;
+    clip = clip_attrs(node);
+    *limit = isinf(clip->high) ? 0 : clip->high;
+    return clip->low == 0 && clip->high > 0;
+}
+
+/* The norm stays where it is, with its running statistics; who read the
+ * activation reads the norm. */
+static enum assay_status fuse_norm(struct graph *graph, size_t at,
+                                   struct error *err)
+{
+    const struct node *node = graph_node(graph, at);
+    struct normalize_attrs *attrs;
+    uint32_t maker;
+    float limit;
+
+    if (!find_limit(node, &limit))
+        return ASSAY_OK;
+    maker = sole_maker(graph, node->inputs[0], &op_batch_norm_training);
+    if (maker == GRAPH_NONE)
+        return ASSAY_OK;
+    attrs = graph_node(graph, maker)->attrs;
+    if (attrs->has_relu)
+        return ASSAY_OK;
+    attrs->has_relu = true;
+    attrs->relu_limit = limit;
+    graph_replace_uses(graph, node->outputs[0],
+                       graph_node(graph, maker)->outputs[0]);
+    return note_scope(graph, maker, node->scope, err);
+}
+
+enum assay_status fuse_training(struct graph *graph, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < graph_node_count(graph); i++)
+        st = fuse_norm(graph, i, err);
+    graph_sweep(graph);
     return st;
 }

@@ -4,8 +4,8 @@
  * LayerNorm: x, scale, bias (left out: 0), of the dimensions from an axis on;
  *   makes y, and where asked for the means and 1 / deviations.
  * BatchNormTraining: the inputs of BatchNorm; makes y and, where asked for,
- *   the new running mean and variance. Leaves for a backward pass [3,c]: means,
- *   1 / deviations, variances of the batch.
+ *   the new running mean and variance; a ReLU may be part of it. Leaves for a
+ * backward pass [3,c]: means, 1 / deviations, variances of the batch.
  * LocalResponseNorm: x [n,c,...]; each by the squares of neighbouring
  *   channels.
  *
@@ -22,7 +22,16 @@ struct normalize_attrs {
                          less PyTorch's */
     bool is_unbiased; /* BatchNormTraining: the running variance is that of the
                          population, as PyTorch estimates it */
+    bool has_relu;    /* BatchNormTraining: y below 0 becomes 0 */
+    float relu_limit; /* and above it, the limit; 0: none */
 };
+
+/* Whether a gradient passes the ReLU of a norm that made this. */
+static inline bool norm_passes(const struct normalize_attrs *attrs, float y)
+{
+    return !attrs->has_relu ||
+           (y > 0 && (attrs->relu_limit == 0 || y < attrs->relu_limit));
+}
 
 /* y = x / (bias + alpha / size * sum of squares)^beta */
 struct local_response_norm_attrs {

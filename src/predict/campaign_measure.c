@@ -125,6 +125,8 @@ static enum assay_status open_graph(struct subject *subject, struct error *err)
         st = model_fill(subject->graph, subject->pool, 0, err);
     if (!st && subject->test->stage == STAGE_TRAINING)
         st = graph_make_training(subject->graph, NULL, err);
+    if (!st && subject->test->stage == STAGE_TRAINING)
+        st = fuse_training(subject->graph, err);
     else if (!st)
         st = fuse_graph(subject->graph, subject->pool, err);
     pool_set_owner(subject->pool, owner);

@@ -3,6 +3,7 @@
 
 #include "formats/load_weights.h"
 #include "formats/published.h"
+#include "ops/fuse.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -128,6 +129,8 @@ enum assay_status train_model_build(struct train_plan *plan, struct graph **out,
 {
     enum assay_status st = model_build(plan->model, &plan->build, out, err);
 
+    if (!st)
+        st = fuse_training(*out, err);
     if (!st)
         count_parameters(*out, plan);
     return st;

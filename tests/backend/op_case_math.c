@@ -89,8 +89,11 @@ add_batch_norm_training(struct case_builder *b, const struct op_case *c,
     static const char *const names[] = {"x", "weight", "bias", "mean",
                                         "variance"};
     struct shape channels = shape_of(1, c->c);
-    struct normalize_attrs attrs = {
-        .eps = 1e-3F, .momentum = 0.9F, .is_unbiased = c->counted};
+    struct normalize_attrs attrs = {.eps = 1e-3F,
+                                    .momentum = 0.9F,
+                                    .is_unbiased = c->counted,
+                                    .has_relu = c->relu || c->relu6,
+                                    .relu_limit = c->relu6 ? 1 : 0};
     uint32_t inputs[BATCH_NORM_INPUTS] = {x}, outputs[3];
     enum assay_status st = ASSAY_OK;
 

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "ops/clip.h"
 #include "ops/residual_block.h"
+#include "ops/train_pass.h"
 
 #include <math.h>
 #include <string.h>
@@ -351,4 +352,56 @@ TEST(whichever_allocation_fails_the_graph_still_computes_the_same)
     for (int i = 0; i < n_outputs; i++)
         tensor_release(&want[i]);
     network_free(&plain);
+}
+
+/* ---- training --------------------------------------------------------------
+ */
+
+enum { most_outputs = 16 };
+
+static size_t count_op(const struct graph *graph, const struct op_class *op)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < graph_node_count(graph); i++)
+        n += graph_node(graph, i)->op == op;
+    return n;
+}
+
+TEST(norms_that_are_trained_take_their_activations_and_compute_the_same)
+{
+    struct network plain = network_new(), fused = network_new();
+    struct tensor want[most_outputs], got[most_outputs];
+    size_t n;
+
+    CHECK_STATUS(graph_train_norms(plain.graph, &err), ASSAY_OK, &err);
+    CHECK_STATUS(graph_train_norms(fused.graph, &err), ASSAY_OK, &err);
+    CHECK_STATUS(fuse_training(fused.graph, &err), ASSAY_OK, &err);
+    CHECK_STATUS(graph_check(fused.graph, &err), ASSAY_OK, &err);
+    /* Those behind the norm of the stem and the first one of the block. */
+    CHECK_INT(count_op(plain.graph, &op_relu),
+              count_op(fused.graph, &op_relu) + 2);
+    n = graph_output_count(plain.graph);
+    CHECK(n > n_outputs && n <= most_outputs); /* running statistics too */
+    run(&plain, want);
+    run(&fused, got);
+    for (size_t i = 0; i < n; i++) {
+        check_near(&got[i], &want[i]);
+        tensor_release(&got[i]);
+        tensor_release(&want[i]);
+    }
+    network_free(&plain);
+    network_free(&fused);
+}
+
+TEST(a_norm_that_is_trained_lists_the_activation_it_stands_for)
+{
+    static const char *const relu[] = {"relu", NULL}, *const none[] = {NULL};
+    struct network net = network_new();
+
+    CHECK_STATUS(graph_train_norms(net.graph, &err), ASSAY_OK, &err);
+    CHECK_STATUS(fuse_training(net.graph, &err), ASSAY_OK, &err);
+    check_stands_for(net.graph, "bn1", relu);
+    check_stands_for(net.graph, "block.bn2", none);
+    network_free(&net);
 }

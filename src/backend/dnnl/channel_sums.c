@@ -14,10 +14,13 @@
 enum { lanes = 16, piece = 256, strands = 4 };
 
 typedef float vector __attribute__((vector_size(64), aligned(4)));
+typedef int32_t vector_bits __attribute__((vector_size(64), aligned(4)));
 
 /* Some channels of one image, `stride` elements from pixel to pixel. */
 struct columns {
     const float *x, *dy;
+    const float *scale, *shift; /* of a ReLU before dy; NULL: none */
+    float high;
     int64_t stride, plane;
     int width; /* channels, at most `lanes` */
 };
@@ -124,9 +127,40 @@ static void sum_moments(const struct columns *columns, struct sums *sums)
 /* ---- a gradient and its products with x -----------------------------------
  */
 
+/* What a sum over pixels needs of their channels. */
+struct constants {
+    vector mean, scale, shift;
+    float high;
+    bool has_relu;
+};
+
+static inline struct constants constants_of(const struct columns *columns,
+                                            const float *mean)
+{
+    struct constants by = {.high = columns->high,
+                           .has_relu = columns->scale != NULL};
+
+    load(mean, columns->width, &by.mean);
+    if (by.has_relu) {
+        load(columns->scale, columns->width, &by.scale);
+        load(columns->shift, columns->width, &by.shift);
+    }
+    return by;
+}
+
+/* Leaves of a gradient what passes the ReLU. */
+static inline void pass_relu(const struct constants *by, const vector *pixel,
+                             vector *slope)
+{
+    vector y = *pixel * by->scale + by->shift;
+    vector_bits passes = (y > 0) & (y < by->high);
+
+    *slope = (vector)((vector_bits)*slope & passes);
+}
+
 static inline void add_products(const struct columns *columns,
-                                const vector *mean, int64_t first, int n,
-                                vector *sum, vector *product)
+                                const struct constants *by, int64_t first,
+                                int n, vector *sum, vector *product)
 {
     vector pixel, slope;
 
@@ -135,8 +169,10 @@ static inline void add_products(const struct columns *columns,
 
         load(columns->x + at, columns->width, &pixel);
         load(columns->dy + at, columns->width, &slope);
+        if (by->has_relu)
+            pass_relu(by, &pixel, &slope);
         sum[k] += slope;
-        product[k] += slope * (pixel - *mean);
+        product[k] += slope * (pixel - by->mean);
     }
 }
 
@@ -144,14 +180,14 @@ OP_CLONES static void piece_products(const struct columns *columns,
                                      const float *mean, int64_t first,
                                      int64_t n, vector *sum, vector *product)
 {
-    vector s[strands] = {{0}}, p[strands] = {{0}}, m;
+    struct constants by = constants_of(columns, mean);
+    vector s[strands] = {{0}}, p[strands] = {{0}};
     int64_t i, end = first + n;
 
-    load(mean, columns->width, &m);
     for (i = first; i + strands <= end; i += strands)
-        add_products(columns, &m, i, strands, s, p);
+        add_products(columns, &by, i, strands, s, p);
     for (; i < end; i++)
-        add_products(columns, &m, i, 1, s, p);
+        add_products(columns, &by, i, 1, s, p);
     add_strands(s);
     add_strands(p);
     *sum = s[0];
@@ -183,11 +219,15 @@ static void sum_columns(const struct batch *batch, int64_t image,
     int64_t at = (image * blocks->n_blocks + channel / blocks->block) *
                      blocks->plane * blocks->block +
                  channel % blocks->block;
-    struct columns columns = {.x = batch->x + at,
-                              .dy = batch->dy ? batch->dy + at : NULL,
-                              .stride = blocks->block,
-                              .plane = blocks->plane,
-                              .width = left < lanes ? (int)left : lanes};
+    struct columns columns = {
+        .x = batch->x + at,
+        .dy = batch->dy ? batch->dy + at : NULL,
+        .scale = batch->scale ? batch->scale + channel : NULL,
+        .shift = batch->scale ? batch->shift + channel : NULL,
+        .high = batch->high,
+        .stride = blocks->block,
+        .plane = blocks->plane,
+        .width = left < lanes ? (int)left : lanes};
 
     memset(sums, 0, sizeof *sums);
     if (batch->dy)

@@ -12,6 +12,10 @@ struct batch {
     const float *x;
     const float *dy;   /* a gradient in the same layout; NULL: there is none */
     const float *mean; /* with dy: of x, a channel each */
+    /* With dy, where it has to pass a ReLU first: that of x * scale + shift,
+     * cut off at high. NULL: there is none. */
+    const float *scale, *shift;
+    float high;
 };
 
 /* Channels with those that fill up the last block. */
@@ -23,6 +27,15 @@ static inline int64_t batch_channels(const struct batch *batch)
 static inline double batch_pixels(const struct batch *batch)
 {
     return (double)batch->blocks.images * (double)batch->blocks.plane;
+}
+
+/* Whether the gradient at x passes the ReLU. */
+static inline bool batch_passes(const struct batch *batch, int64_t channel,
+                                float x)
+{
+    float y = x * batch->scale[channel] + batch->shift[channel];
+
+    return y > 0 && y < batch->high;
 }
 
 /* Two sums of every channel into out[2 * channels]. Without dy: the means of

@@ -370,6 +370,10 @@ enum assay_status get_blocked(struct onednn *dn, const struct job *job,
  * be `from`. */
 void scale_channels(const struct channel_blocks *blocks, const float *scale,
                     const float *shift, const float *from, float *to);
+/* The same with a ReLU behind it that is cut off at high. */
+void clip_channels(const struct channel_blocks *blocks, const float *scale,
+                   const float *shift, float high, const float *from,
+                   float *to);
 
 /* ---- elementwise_backward.c ---------------------------------------------- */
 

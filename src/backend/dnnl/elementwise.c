@@ -176,6 +176,47 @@ OP_CLONES static void scale_block(const struct channel_blocks *blocks,
     }
 }
 
+static inline void clip_pixels(int64_t plane, int64_t block, const float *scale,
+                               const float *shift, float high,
+                               const float *from, float *to)
+{
+    for (int64_t p = 0; p < plane; p++) {
+        for (int64_t c = 0; c < block; c++) {
+            float y = from[p * block + c] * scale[c] + shift[c];
+
+            y = y < 0 ? 0 : y;
+            to[p * block + c] = y > high ? high : y;
+        }
+    }
+}
+
+OP_CLONES static void clip_block(const struct channel_blocks *blocks,
+                                 const float *scale, const float *shift,
+                                 float high, const float *from, float *to)
+{
+    if (blocks->block == 1)
+        clip_pixels(blocks->plane, 1, scale, shift, high, from, to);
+    else if (blocks->block == 16)
+        clip_pixels(blocks->plane, 16, scale, shift, high, from, to);
+    else
+        clip_pixels(blocks->plane, blocks->block, scale, shift, high, from, to);
+}
+
+void clip_channels(const struct channel_blocks *blocks, const float *scale,
+                   const float *shift, float high, const float *from, float *to)
+{
+    int64_t n = blocks->images * blocks->n_blocks;
+    int64_t size = blocks->plane * blocks->block;
+
+#pragma omp parallel for if (n * size > parallel_elements)
+    for (int64_t i = 0; i < n; i++) {
+        int64_t channel = i % blocks->n_blocks * blocks->block;
+
+        clip_block(blocks, scale + channel, shift + channel, high,
+                   from + i * size, to + i * size);
+    }
+}
+
 void scale_channels(const struct channel_blocks *blocks, const float *scale,
                     const float *shift, const float *from, float *to)
 {

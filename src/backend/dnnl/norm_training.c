@@ -123,6 +123,26 @@ static enum assay_status update_running(const struct job *job,
     return st;
 }
 
+/* Where its ReLU cuts off. */
+static float relu_high(const struct normalize_attrs *attrs)
+{
+    return attrs->relu_limit > 0 ? attrs->relu_limit : INFINITY;
+}
+
+static void write_normalized(const struct node *node, const struct batch *batch,
+                             const struct tensor *affine, float *y)
+{
+    const struct normalize_attrs *attrs = node->attrs;
+    const float *scale = tensor_f32(affine);
+    const float *shift = scale + affine->shape.dims[1];
+
+    if (attrs->has_relu)
+        clip_channels(&batch->blocks, scale, shift, relu_high(attrs), batch->x,
+                      y);
+    else
+        scale_channels(&batch->blocks, scale, shift, batch->x, y);
+}
+
 enum assay_status
 forward_batch_norm_training(struct onednn *dn, struct job *job,
                             const struct tensor *const *inputs,
@@ -144,9 +164,7 @@ forward_batch_norm_training(struct onednn *dn, struct job *job,
     if (!st)
         st = reuse_or_make(dn, job, x, BATCH_NORM_X, y, err);
     if (!st)
-        scale_channels(&batch.blocks, tensor_f32(&affine),
-                       tensor_f32(&affine) + affine.shape.dims[1],
-                       tensor_f32(x), tensor_f32(y));
+        write_normalized(job->node, &batch, &affine, tensor_f32(y));
     tensor_release(&affine);
     tensor_release(&statistics);
     tensor_release(&own);
@@ -189,6 +207,41 @@ OP_CLONES static void combine_block(const struct channel_blocks *blocks,
         combine_pixels(blocks->plane, blocks->block, by, channel, x, dy, dx);
 }
 
+/* The same where dy passes a ReLU first. */
+static inline void combine_passing_pixels(const struct batch *batch,
+                                          int64_t block,
+                                          const struct combination *by,
+                                          int64_t channel, const float *x,
+                                          const float *dy, float *dx)
+{
+    const float *of_dy = by->of_dy + channel, *of_x = by->of_x + channel;
+    const float *shift = by->shift + channel;
+
+    for (int64_t p = 0; p < batch->blocks.plane; p++) {
+        for (int64_t c = 0; c < block; c++) {
+            int64_t at = p * block + c;
+            float slope = batch_passes(batch, channel + c, x[at]) ? dy[at] : 0;
+
+            dx[at] = slope * of_dy[c] + x[at] * of_x[c] + shift[c];
+        }
+    }
+}
+
+OP_CLONES static void combine_passing(const struct batch *batch,
+                                      const struct combination *by,
+                                      int64_t channel, const float *x,
+                                      const float *dy, float *dx)
+{
+    int64_t block = batch->blocks.block;
+
+    if (block == 1)
+        combine_passing_pixels(batch, 1, by, channel, x, dy, dx);
+    else if (block == 16)
+        combine_passing_pixels(batch, 16, by, channel, x, dy, dx);
+    else
+        combine_passing_pixels(batch, block, by, channel, x, dy, dx);
+}
+
 static void combine(const struct batch *batch, const struct combination *by,
                     float *dx)
 {
@@ -196,9 +249,16 @@ static void combine(const struct batch *batch, const struct combination *by,
     int64_t size = blocks->plane * blocks->block;
 
 #pragma omp parallel for
-    for (int64_t i = 0; i < blocks->images * blocks->n_blocks; i++)
-        combine_block(blocks, by, i % blocks->n_blocks * blocks->block,
-                      batch->x + i * size, batch->dy + i * size, dx + i * size);
+    for (int64_t i = 0; i < blocks->images * blocks->n_blocks; i++) {
+        int64_t channel = i % blocks->n_blocks * blocks->block, at = i * size;
+
+        if (batch->scale)
+            combine_passing(batch, by, channel, batch->x + at, batch->dy + at,
+                            dx + at);
+        else
+            combine_block(blocks, by, channel, batch->x + at, batch->dy + at,
+                          dx + at);
+    }
 }
 
 /* Of weight and bias, from the two sums. */
@@ -256,15 +316,21 @@ static void find_combination(const struct job *job,
 struct op_reads reads_batch_norm_training(const struct node *node,
                                           uint64_t wanted)
 {
-    (void)node;
-    return (struct op_reads){
-        .inputs = wanted ? 1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT : 0};
+    const struct normalize_attrs *attrs = node->attrs;
+    struct op_reads reads = {0};
+
+    if (wanted)
+        reads.inputs = 1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT;
+    if (wanted && attrs->has_relu)
+        reads.inputs |= 1 << BATCH_NORM_BIAS;
+    return reads;
 }
 
 /* A gradient and the x it belongs to, in one layout. */
 struct norm_pass {
     struct batch batch;
     struct tensor own, dy, dx; /* own: of x, where it had to be brought */
+    struct tensor affine;      /* of a ReLU that dy passes first */
 };
 
 static enum assay_status open_pass(struct onednn *dn, struct job *job,
@@ -294,6 +360,26 @@ static void close_pass(struct norm_pass *pass)
     tensor_release(&pass->own);
     tensor_release(&pass->dy);
     tensor_release(&pass->dx);
+    tensor_release(&pass->affine);
+}
+
+/* Tells the batch of the norm's ReLU, where it has one. */
+static enum assay_status set_relu(const struct job *job,
+                                  const struct op_backward *pass,
+                                  struct norm_pass *norm, struct error *err)
+{
+    const struct normalize_attrs *attrs = job->node->attrs;
+    enum assay_status st;
+
+    if (!attrs->has_relu)
+        return ASSAY_OK;
+    st = make_affine(job, pass->inputs, pass->saved, &norm->affine, err);
+    if (st)
+        return st;
+    norm->batch.scale = tensor_f32(&norm->affine);
+    norm->batch.shift = norm->batch.scale + norm->affine.shape.dims[1];
+    norm->batch.high = relu_high(attrs);
+    return ASSAY_OK;
 }
 
 /* Room for a few numbers a channel, all 0. */
@@ -326,6 +412,8 @@ enum assay_status backward_batch_norm_training(struct onednn *dn,
         norm.batch.mean = tensor_f32(statistics);
         st = make_rows(job->context, 5, n, &rows, err);
     }
+    if (!st)
+        st = set_relu(job, pass, &norm, err);
     if (!st)
         st = batch_sums(job->context, &norm.batch, tensor_f32(&rows), err);
     if (!st)
