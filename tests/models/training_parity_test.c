@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "engine/optimizer.h"
 #include "models/models.h"
+#include "ops/fuse.h"
 #include "ops/train_pass.h"
 #include "test.h"
 #include "zoo_fill.h"
@@ -71,6 +72,7 @@ static struct graph *build(const struct training *training)
     if (!options.is_training)
         CHECK_STATUS(graph_make_training(graph, &nothing, &err), ASSAY_OK,
                      &err);
+    CHECK_STATUS(fuse_training(graph, &err), ASSAY_OK, &err); /* as it runs */
     return graph;
 }
 
