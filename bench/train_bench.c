@@ -319,8 +319,9 @@ static int make_steps(const char *model, int n)
     if (st)
         fprintf(stderr, "train_bench: %s\n", err.text);
     else
-        printf("pool peak %.0f MiB\n",
-               (double)pool_usage(learner.pool).peak_bytes / 1048576);
+        printf("pool peak %.0f MiB, held %.0f MiB\n",
+               (double)pool_usage(learner.pool).peak_bytes / 1048576,
+               (double)pool_usage(learner.pool).held_peak_bytes / 1048576);
     learner_close(&learner);
     return st ? 1 : 0;
 }

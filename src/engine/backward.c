@@ -390,6 +390,7 @@ static enum assay_status walk_back(struct engine *engine, struct error *err)
 enum assay_status engine_backward(struct engine *engine, struct error *err)
 {
     enum assay_status st;
+    bool is_thrifty;
     uint32_t owner;
 
     if (!engine->tape || !engine->tape->has_run)
@@ -398,9 +399,11 @@ enum assay_status engine_backward(struct engine *engine, struct error *err)
                          "before it");
     engine->tape->has_run = false;
     owner = pool_set_owner(engine->pool, OWNER_OTHER);
+    is_thrifty = pool_set_thrifty(engine->pool, true);
     st = seed_losses(engine, err);
     if (!st)
         st = walk_back(engine, err);
+    pool_set_thrifty(engine->pool, is_thrifty);
     pool_set_owner(engine->pool, owner);
     if (!st && engine->backend->class->pass_over)
         engine->backend->class->pass_over(engine->backend);

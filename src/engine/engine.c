@@ -486,7 +486,10 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
         if (engine->tape)
             tape_note(engine->tape, value, &inputs[i]);
     }
-    is_thrifty = pool_set_thrifty(engine->pool, !engine->has_run);
+    /* What one pass of training gives back is of other sizes than the next
+     * one needs, and the sum is what bounds a batch. */
+    is_thrifty =
+        pool_set_thrifty(engine->pool, !engine->has_run || engine->tape);
     st = run_nodes(engine, err);
     if (!st)
         st = hand_over(engine, outputs, err);

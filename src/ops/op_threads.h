@@ -24,4 +24,7 @@ int op_thread(void);
 #define OP_CLONES
 #endif
 
+/* Of what such functions call: it must become a part of each of them. */
+#define OP_INLINE static inline __attribute__((always_inline))
+
 #endif

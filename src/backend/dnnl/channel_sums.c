@@ -9,41 +9,38 @@
 
 #include <string.h>
 
-/* Channels side by side in a register; pixels of a piece; sums that run beside
- * each other, so that none waits for the last addition. */
-enum { lanes = 16, piece = 256, strands = 4 };
-
-typedef float vector __attribute__((vector_size(64), aligned(4)));
-typedef int32_t vector_bits __attribute__((vector_size(64), aligned(4)));
+/* Pixels of a piece; sums that run beside each other, so that none waits for
+ * the last addition. */
+enum { piece = 256, strands = 4 };
 
 /* Some channels of one image, `stride` elements from pixel to pixel. */
 struct columns {
+    const struct batch *batch;
+    int64_t channel; /* the first one */
     const float *x, *dy;
-    const float *scale, *shift; /* of a ReLU before dy; NULL: none */
-    float high;
     int64_t stride, plane;
-    int width; /* channels, at most `lanes` */
+    int width; /* channels, at most LANES */
 };
 
 /* Two sums a channel: of x its mean and the squares around it; of a gradient
  * its sum and that of its products with x around the mean. */
 struct sums {
-    double first[lanes], second[lanes];
+    double first[LANES], second[LANES];
 };
 
 /* A pixel's channels, 0 behind the last one. */
-static inline void load(const float *from, int width, vector *to)
+static inline void load(const float *from, int width, lanes *to)
 {
-    if (width == lanes) {
-        *to = *(const vector *)from;
+    if (width == LANES) {
+        *to = *(const lanes *)from;
         return;
     }
-    *to = (vector){0};
+    *to = (lanes){0};
     for (int c = 0; c < width; c++)
         (*to)[c] = from[c];
 }
 
-static inline void add_strands(vector *strand)
+static inline void add_strands(lanes *strand)
 {
     for (int k = 1; k < strands; k++)
         strand[0] += strand[k];
@@ -53,9 +50,9 @@ static inline void add_strands(vector *strand)
 
 /* Some pixels, a strand each. */
 static inline void add_pixels(const struct columns *columns, int64_t first,
-                              int n, vector *sum)
+                              int n, lanes *sum)
 {
-    vector pixel;
+    lanes pixel;
 
     for (int k = 0; k < n; k++) {
         load(columns->x + (first + k) * columns->stride, columns->width,
@@ -64,11 +61,10 @@ static inline void add_pixels(const struct columns *columns, int64_t first,
     }
 }
 
-static inline void add_squares(const struct columns *columns,
-                               const vector *mean, int64_t first, int n,
-                               vector *sum)
+static inline void add_squares(const struct columns *columns, const lanes *mean,
+                               int64_t first, int n, lanes *sum)
 {
-    vector pixel;
+    lanes pixel;
 
     for (int k = 0; k < n; k++) {
         load(columns->x + (first + k) * columns->stride, columns->width,
@@ -80,10 +76,10 @@ static inline void add_squares(const struct columns *columns,
 
 /* The mean of n pixels and the squares around it. */
 OP_CLONES static void piece_moments(const struct columns *columns,
-                                    int64_t first, int64_t n, vector *mean,
-                                    vector *squares)
+                                    int64_t first, int64_t n, lanes *mean,
+                                    lanes *squares)
 {
-    vector sum[strands] = {{0}}, square[strands] = {{0}};
+    lanes sum[strands] = {{0}}, square[strands] = {{0}};
     int64_t i, end = first + n;
 
     for (i = first; i + strands <= end; i += strands)
@@ -115,7 +111,7 @@ static void sum_moments(const struct columns *columns, struct sums *sums)
 {
     for (int64_t i = 0; i < columns->plane; i += piece) {
         int64_t n = columns->plane - i < piece ? columns->plane - i : piece;
-        vector of_piece, squares;
+        lanes of_piece, squares;
 
         piece_moments(columns, i, n, &of_piece, &squares);
         for (int c = 0; c < columns->width; c++)
@@ -127,71 +123,66 @@ static void sum_moments(const struct columns *columns, struct sums *sums)
 /* ---- a gradient and its products with x -----------------------------------
  */
 
-/* What a sum over pixels needs of their channels. */
-struct constants {
-    vector mean, scale, shift;
-    float high;
-    bool has_relu;
-};
-
-static inline struct constants constants_of(const struct columns *columns,
-                                            const float *mean)
+/* What passes a ReLU, channel by channel: for the few blocks that are not of
+ * 16. */
+static void pass_few(const struct columns *columns, int64_t at, lanes *slope)
 {
-    struct constants by = {.high = columns->high,
-                           .has_relu = columns->scale != NULL};
-
-    load(mean, columns->width, &by.mean);
-    if (by.has_relu) {
-        load(columns->scale, columns->width, &by.scale);
-        load(columns->shift, columns->width, &by.shift);
+    for (int c = 0; c < columns->width; c++) {
+        if (!batch_passes(columns->batch, columns->channel + c,
+                          columns->x[at + c]))
+            (*slope)[c] = 0;
     }
-    return by;
 }
 
-/* Leaves of a gradient what passes the ReLU. */
-static inline void pass_relu(const struct constants *by, const vector *pixel,
-                             vector *slope)
+OP_INLINE void add_products(const struct columns *columns, const lanes *mean,
+                            const struct relu_lanes *relu, int64_t first, int n,
+                            lanes *sum, lanes *product)
 {
-    vector y = *pixel * by->scale + by->shift;
-    vector_bits passes = (y > 0) & (y < by->high);
-
-    *slope = (vector)((vector_bits)*slope & passes);
-}
-
-static inline void add_products(const struct columns *columns,
-                                const struct constants *by, int64_t first,
-                                int n, vector *sum, vector *product)
-{
-    vector pixel, slope;
+    lanes pixel, slope;
 
     for (int k = 0; k < n; k++) {
         int64_t at = (first + k) * columns->stride;
 
         load(columns->x + at, columns->width, &pixel);
         load(columns->dy + at, columns->width, &slope);
-        if (by->has_relu)
-            pass_relu(by, &pixel, &slope);
+        if (relu)
+            relu_pass(relu, &pixel, &slope);
+        else if (columns->batch->scale)
+            pass_few(columns, at, &slope);
         sum[k] += slope;
-        product[k] += slope * (pixel - by->mean);
+        product[k] += slope * (pixel - *mean);
     }
 }
 
-OP_CLONES static void piece_products(const struct columns *columns,
-                                     const float *mean, int64_t first,
-                                     int64_t n, vector *sum, vector *product)
+OP_INLINE void sum_piece(const struct columns *columns, const float *mean,
+                         const struct relu_lanes *relu, int64_t first,
+                         int64_t n, lanes *sum, lanes *product)
 {
-    struct constants by = constants_of(columns, mean);
-    vector s[strands] = {{0}}, p[strands] = {{0}};
+    lanes s[strands] = {{0}}, p[strands] = {{0}}, m;
     int64_t i, end = first + n;
 
+    load(mean, columns->width, &m);
     for (i = first; i + strands <= end; i += strands)
-        add_products(columns, &by, i, strands, s, p);
+        add_products(columns, &m, relu, i, strands, s, p);
     for (; i < end; i++)
-        add_products(columns, &by, i, 1, s, p);
+        add_products(columns, &m, relu, i, 1, s, p);
     add_strands(s);
     add_strands(p);
     *sum = s[0];
     *product = p[0];
+}
+
+OP_CLONES static void piece_products(const struct columns *columns,
+                                     const float *mean, int64_t first,
+                                     int64_t n, lanes *sum, lanes *product)
+{
+    if (columns->batch->scale && columns->width == LANES) {
+        struct relu_lanes relu = relu_lanes(columns->batch, columns->channel);
+
+        sum_piece(columns, mean, &relu, first, n, sum, product);
+    } else {
+        sum_piece(columns, mean, NULL, first, n, sum, product);
+    }
 }
 
 static void sum_products(const struct columns *columns, const float *mean,
@@ -199,7 +190,7 @@ static void sum_products(const struct columns *columns, const float *mean,
 {
     for (int64_t i = 0; i < columns->plane; i += piece) {
         int64_t n = columns->plane - i < piece ? columns->plane - i : piece;
-        vector sum, product;
+        lanes sum, product;
 
         piece_products(columns, mean, i, n, &sum, &product);
         for (int c = 0; c < columns->width; c++) {
@@ -219,15 +210,13 @@ static void sum_columns(const struct batch *batch, int64_t image,
     int64_t at = (image * blocks->n_blocks + channel / blocks->block) *
                      blocks->plane * blocks->block +
                  channel % blocks->block;
-    struct columns columns = {
-        .x = batch->x + at,
-        .dy = batch->dy ? batch->dy + at : NULL,
-        .scale = batch->scale ? batch->scale + channel : NULL,
-        .shift = batch->scale ? batch->shift + channel : NULL,
-        .high = batch->high,
-        .stride = blocks->block,
-        .plane = blocks->plane,
-        .width = left < lanes ? (int)left : lanes};
+    struct columns columns = {.batch = batch,
+                              .channel = channel,
+                              .x = batch->x + at,
+                              .dy = batch->dy ? batch->dy + at : NULL,
+                              .stride = blocks->block,
+                              .plane = blocks->plane,
+                              .width = left < LANES ? (int)left : LANES};
 
     memset(sums, 0, sizeof *sums);
     if (batch->dy)
@@ -255,7 +244,7 @@ enum assay_status batch_sums(const struct op_context *context,
                              struct error *err)
 {
     const struct channel_blocks *blocks = &batch->blocks;
-    int64_t step = blocks->block < lanes ? blocks->block : lanes;
+    int64_t step = blocks->block < LANES ? blocks->block : LANES;
     int64_t n = batch_channels(batch), each = (n + step - 1) / step;
     struct buffer *memory;
     struct sums *parts;

@@ -6,6 +6,7 @@
 #define BACKEND_DNNL_CHANNEL_SUMS_H
 
 #include "backend/dnnl/dnnl_internal.h"
+#include "ops/op_threads.h"
 
 struct batch {
     struct channel_blocks blocks;
@@ -36,6 +37,33 @@ static inline bool batch_passes(const struct batch *batch, int64_t channel,
     float y = x * batch->scale[channel] + batch->shift[channel];
 
     return y > 0 && y < batch->high;
+}
+
+/* A ReLU's numbers for 16 channels. */
+struct relu_lanes {
+    lanes scale, shift;
+    float high;
+};
+
+OP_INLINE struct relu_lanes relu_lanes(const struct batch *batch,
+                                       int64_t channel)
+{
+    return (struct relu_lanes){
+        .scale = *(const lanes *)(batch->scale + channel),
+        .shift = *(const lanes *)(batch->shift + channel),
+        .high = batch->high,
+    };
+}
+
+/* Leaves of a gradient what passes. By signs: the compiler takes comparisons
+ * of whole vectors apart. Both differences are below 0 where it passes. */
+OP_INLINE void relu_pass(const struct relu_lanes *relu, const lanes *x,
+                         lanes *slope)
+{
+    lanes y = *x * relu->scale + relu->shift;
+    lane_bits passes = ((lane_bits)(0 - y) & (lane_bits)(y - relu->high)) >> 31;
+
+    *slope = (lanes)((lane_bits)*slope & passes);
 }
 
 /* Two sums of every channel into out[2 * channels]. Without dy: the means of

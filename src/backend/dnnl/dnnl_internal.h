@@ -181,6 +181,11 @@ struct channel_blocks {
 
 bool layout_blocks(const struct tensor *tensor, struct channel_blocks *blocks);
 
+/* The channels of a block of 16: one register, or a few. */
+enum { LANES = 16 };
+typedef float lanes __attribute__((vector_size(64), aligned(4)));
+typedef int32_t lane_bits __attribute__((vector_size(64), aligned(4)));
+
 /* ---- kernel.c: primitives and how they are run -------------------------- */
 
 /* One execution, whatever it computes. */

@@ -227,6 +227,26 @@ static inline void combine_passing_pixels(const struct batch *batch,
     }
 }
 
+/* The same for blocks of 16. */
+OP_INLINE void combine_passing_lanes(const struct batch *batch,
+                                     const struct combination *by,
+                                     int64_t channel, const float *x,
+                                     const float *dy, float *dx)
+{
+    const lanes of_dy = *(const lanes *)(by->of_dy + channel);
+    const lanes of_x = *(const lanes *)(by->of_x + channel);
+    const lanes shift = *(const lanes *)(by->shift + channel);
+    struct relu_lanes relu = relu_lanes(batch, channel);
+
+    for (int64_t p = 0; p < batch->blocks.plane; p++) {
+        lanes pixel = *(const lanes *)(x + p * LANES);
+        lanes slope = *(const lanes *)(dy + p * LANES);
+
+        relu_pass(&relu, &pixel, &slope);
+        *(lanes *)(dx + p * LANES) = slope * of_dy + pixel * of_x + shift;
+    }
+}
+
 OP_CLONES static void combine_passing(const struct batch *batch,
                                       const struct combination *by,
                                       int64_t channel, const float *x,
@@ -236,8 +256,8 @@ OP_CLONES static void combine_passing(const struct batch *batch,
 
     if (block == 1)
         combine_passing_pixels(batch, 1, by, channel, x, dy, dx);
-    else if (block == 16)
-        combine_passing_pixels(batch, 16, by, channel, x, dy, dx);
+    else if (block == LANES)
+        combine_passing_lanes(batch, by, channel, x, dy, dx);
     else
         combine_passing_pixels(batch, block, by, channel, x, dy, dx);
 }
