@@ -164,8 +164,12 @@ static void join_modules(const struct rows *rows,
 
 static void share_whole(struct rows *joined)
 {
-    for (size_t i = 0; i < joined->n; i++)
-        joined->items[i].share = joined->items[i].total_ns / joined->whole_ns;
+    for (size_t i = 0; i < joined->n; i++) {
+        struct row *row = &joined->items[i];
+
+        if (!row->is_outside)
+            row->share = row->total_ns / joined->whole_ns;
+    }
 }
 
 static bool is_pass(const struct training *training, size_t row)
