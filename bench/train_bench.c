@@ -11,6 +11,9 @@
 #include "engine/optimizer.h"
 #include "models/models.h"
 #include "ops/fuse.h"
+#include "record/record.h"
+
+#include <assay.h>
 
 #include <limits.h>
 #include <stdlib.h>
@@ -275,6 +278,58 @@ static enum assay_status bench_time(size_t i, struct peer *peer,
     return st;
 }
 
+/* One step, recorded or not; its seconds. */
+static enum assay_status time_step(struct learner *learner, bool is_recorded,
+                                   double *seconds, struct error *err)
+{
+    enum assay_status st;
+    int64_t since;
+
+    if (is_recorded)
+        record_resume();
+    else
+        record_pause();
+    since = clock_monotonic_ns();
+    assay_iteration_begin();
+    st = learner_step(learner, err);
+    assay_iteration_end();
+    *seconds = (double)(clock_monotonic_ns() - since) / 1e9;
+    record_resume();
+    return st;
+}
+
+/* Recorded and bare steps in turn, the first of each turn changing. */
+static enum assay_status bench_recording(const char *choices, struct error *err)
+{
+    enum { n_turns = 40, warm_up = 2 };
+    const char *run = "/var/tmp/assay-train-bench.assay";
+    struct pairs pairs = {0};
+    struct learner learner;
+    enum assay_status st = learner_open(&learner, "resnet50", choices, err);
+
+    if (!st && assay_start(run, NULL, NULL))
+        st = error_set(err, ASSAY_IO, "no recording could be started");
+    for (int i = 0; !st && i < n_turns + warm_up; i++) {
+        double seconds[2];
+
+        st = time_step(&learner, i % 2, &seconds[i % 2], err);
+        if (!st)
+            st = time_step(&learner, !(i % 2), &seconds[!(i % 2)], err);
+        if (!st && i >= warm_up)
+            pairs_add(&pairs, seconds[1], seconds[0]);
+    }
+    assay_stop(NULL);
+    unlink(run);
+    if (!st) {
+        double on, off, ratio = pairs_ratio(&pairs, &on, &off);
+
+        bench_note("resnet50, bare", off * 1e3, "ms");
+        bench_at_most("recording adds", (ratio - 1) * 100, 1, "%");
+    }
+    learner_close(&learner);
+    return st;
+}
+
 static enum assay_status bench_memory(const char *self, size_t i,
                                       struct error *err)
 {
@@ -348,6 +403,8 @@ int main(int argc, char **argv)
         for (size_t i = 0; !st && i < n_rows; i++)
             st = bench_time(i, &peer, choices, n_rounds, &err);
         peer_stop(&peer);
+        if (!st)
+            st = bench_recording(choices, &err);
         for (size_t i = 0; !st && i < n_rows; i++) {
             if (rows[i].memory_bar > 0)
                 st = bench_memory(self, i, &err);
