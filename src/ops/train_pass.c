@@ -272,11 +272,12 @@ enum assay_status graph_check_gradients(const struct graph *graph,
 {
     size_t n = graph_value_count(graph);
     uint8_t *needed = mem_array(2 * n, sizeof *needed);
-    uint8_t *is_trained = needed + n;
+    uint8_t *is_trained;
     enum assay_status st = ASSAY_OK;
 
     if (!needed)
         return error_nomem(err, 2 * n, "a model's gradients");
+    is_trained = needed + n;
     mark_needed(graph, value, needed);
     for (uint32_t i = 0; i < n; i++) {
         const struct value *of = graph_value(graph, i);

@@ -17,6 +17,9 @@ void denormals_flush(struct onednn *dn)
         return;
     dn->flushes = true;
     dn->float_settings = _mm_getcsr();
+    /* Before the others too: LLVM's OpenMP gives all of them, and the caller
+     * itself when it is back, what the caller had. */
+    _mm_setcsr(_mm_getcsr() | flushed);
 #pragma omp parallel
     _mm_setcsr(_mm_getcsr() | flushed);
 }
@@ -28,6 +31,7 @@ void denormals_restore(struct onednn *dn)
     if (!dn->flushes)
         return;
     dn->flushes = false;
+    _mm_setcsr(settings);
 #pragma omp parallel
     _mm_setcsr(settings);
 }
