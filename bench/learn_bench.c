@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const char model[] = "fasterrcnn_resnet18_fpn";
-static const char steps[] = "500";
+static const char steps[] = "160";
 
 /* Seconds of the training, which leaves its weights beside run. */
 static enum assay_status train(const char *run, double *seconds,
@@ -79,7 +79,7 @@ int main(void)
     if (!st)
         st = evaluate(weights, &map_50, &err);
     if (!st) {
-        bench_at_most("training, 500 steps of 4 images", seconds, 240, "s");
+        bench_at_most("training, 160 steps of 4 images", seconds, 240, "s");
         bench_at_least("mAP@.5 on other images", map_50, 0.5, "");
     }
     unlink(weights);
