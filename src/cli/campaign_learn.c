@@ -1,6 +1,7 @@
 /* cli/campaign_learn.c - see campaign_learn.h. */
 #include "cli/campaign_learn.h"
 
+#include "base/cache.h"
 #include "cli/fingerprint_show.h"
 #include "cli/messages.h"
 #include "cli/result.h"
@@ -108,6 +109,8 @@ static enum assay_status fit(const struct campaign_config *config,
                        &set, err);
     if (!st)
         st = fingerprint_fit(&set, &selection, &how, &fingerprint, err);
+    if (!st)
+        st = cache_make_folders(path, err);
     if (!st)
         st = result_open(path, &result, err);
     if (!st)

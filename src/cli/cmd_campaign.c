@@ -402,14 +402,18 @@ static enum assay_status show_tests(const struct job *job, struct error *err)
 static enum assay_status profile(struct job *job, struct error *err)
 {
     const struct profile_config *wanted = &job->config.profile;
-    enum assay_status st = campaign_list_tests(&job->config, &job->tests, err);
+    bool is_idle = !wanted->run_profiling && !job->settings->is_dry;
+    enum assay_status st;
 
+    if (is_idle && !wanted->create_config)
+        return ASSAY_OK;
+    st = campaign_list_tests(&job->config, &job->tests, err);
     if (!st && wanted->create_config && wanted->test_config)
         st = cache_make_folders(wanted->test_config, err);
     if (!st && wanted->create_config && wanted->test_config)
         st = campaign_write_tests(&job->config, &job->tests,
                                   wanted->test_config, err);
-    if (st || (!wanted->run_profiling && !job->settings->is_dry))
+    if (st || is_idle)
         return st;
     if (job->settings->launcher)
         return launch(job, err);

@@ -320,7 +320,9 @@ static enum assay_status check_profile(struct campaign_config *config,
                                        struct error *err)
 {
     const struct profile_config *profile = &config->profile;
-    enum assay_status st = need(profile->bs.n, "profile", "bs", err);
+    bool lists_tests = profile->run_profiling || profile->create_config;
+    enum assay_status st =
+        need(profile->bs.n || !lists_tests, "profile", "bs", err);
 
     if (!st)
         st = need(profile->log_dir || !profile->run_profiling, "profile",
