@@ -44,6 +44,36 @@ struct run_settings {
         .output = "run" STORE_SUFFIX,                                          \
     }
 
+/* Which model, in the table of a command that does not run it: the settings
+ * have a struct run_settings called run, and FIELD() names what is in them. */
+#define RUN_MODEL_OPTIONS                                                      \
+    {.name = "variant",                                                        \
+     .kind = OPTION_CHOICE,                                                    \
+     .value = "DATA",                                                          \
+     .choices = run_variants,                                                  \
+     .help = "a classifier as it is built for these images",                   \
+     .shown_default = "imagenet",                                              \
+     FIELD(run.variant)},                                                      \
+        {.name = "classes",                                                    \
+         .kind = OPTION_INTEGER,                                               \
+         .value = "N",                                                         \
+         .min = 1,                                                             \
+         .max = 100000,                                                        \
+         .help = "classes; of a detector the background included",             \
+         .shown_default = "91 of a detector, 1000 of a classifier",            \
+         FIELD(run.classes)},                                                  \
+        {.name = "input",                                                      \
+         .kind = OPTION_TEXT,                                                  \
+         .value = "size=WxH",                                                  \
+         .help = "the size of images, where it is free",                       \
+         .shown_default = "what the model is built for",                       \
+         FIELD(run.input)},                                                    \
+    {                                                                          \
+        .name = "shape", .kind = OPTION_LIST, .value = "[INPUT=]SHAPE",        \
+        .help = "a shape for an input of a file that leaves sizes free",       \
+        FIELD(run.shapes)                                                      \
+    }
+
 extern const char *const run_variants[]; /* for --variant */
 extern const char *const run_decodes[];  /* for --decode */
 enum decode run_decode(int choice);
