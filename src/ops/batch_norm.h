@@ -15,7 +15,9 @@ enum batch_norm_input {
     BATCH_NORM_BIAS,
     BATCH_NORM_MEAN,
     BATCH_NORM_VARIANCE,
-    BATCH_NORM_INPUTS
+    BATCH_NORM_INPUTS,
+    /* Of BatchNormTraining, where fusing found one: see normalize.h. */
+    BATCH_NORM_RESIDUAL = BATCH_NORM_INPUTS
 };
 
 struct batch_norm_attrs {

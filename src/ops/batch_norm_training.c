@@ -31,7 +31,9 @@ static enum assay_status infer(const struct node *node,
                              "input %zu has %zu elements for %lld channels", i,
                              tensor_elements(inputs[i]), (long long)x->dims[1]);
     }
-    return ASSAY_OK;
+    return norm_has_residual(node)
+               ? rule_summand(inputs[BATCH_NORM_RESIDUAL], x, err)
+               : ASSAY_OK;
 }
 
 /* A channel of all images: planes that lie apart. */
@@ -107,6 +109,12 @@ static struct affine affine_of(const struct tensor *const *inputs,
                            .shift = tensor_f32(inputs[BATCH_NORM_BIAS])[c]};
 }
 
+static void add_plane(const float *residual, int64_t n, float *y)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] += residual[i];
+}
+
 static void clip_plane(const struct normalize_attrs *attrs, int64_t n, float *y)
 {
     float high = attrs->relu_limit > 0 ? attrs->relu_limit : INFINITY;
@@ -132,6 +140,9 @@ static void write_channel(const struct node *node,
 
         for (int64_t k = 0; k < channel.plane; k++)
             to[k] = (from[k] - by.mean) * by.scale + by.shift;
+        if (norm_has_residual(node))
+            add_plane(tensor_f32(inputs[BATCH_NORM_RESIDUAL]) + at,
+                      channel.plane, to);
         if (attrs->has_relu)
             clip_plane(attrs, channel.plane, to);
     }
@@ -202,8 +213,11 @@ static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
     const struct normalize_attrs *attrs = node->attrs;
     struct op_reads reads = {0};
 
-    /* Whether its ReLU let something pass is seen from what it was given. */
-    if (wanted && attrs->has_relu)
+    /* Whether its ReLU let something pass is seen from what it was given; with
+     * a residual, from what came out, which the layer behind it keeps. */
+    if (wanted && attrs->has_relu && norm_has_residual(node))
+        reads.outputs = 1;
+    else if (wanted && attrs->has_relu)
         reads.inputs =
             1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT | 1 << BATCH_NORM_BIAS;
     if (wanted & (1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT))
@@ -213,19 +227,48 @@ static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
     return reads;
 }
 
-/* A gradient as it comes out of the ReLU, where the norm has one. */
-static float slope_at(const struct normalize_attrs *attrs,
-                      const struct affine *by, float x, float dy)
+/* What says which gradients pass the ReLU, where the norm has one: its output,
+ * or what that is made of. */
+struct gate {
+    const struct normalize_attrs *attrs;
+    const float *x, *y;
+    struct affine by;
+};
+
+static struct gate gate_of(const struct node *node,
+                           const struct op_backward *pass, int64_t c)
 {
-    return norm_passes(attrs, (x - by->mean) * by->scale + by->shift) ? dy : 0;
+    struct gate gate = {.attrs = node->attrs};
+
+    if (!gate.attrs->has_relu)
+        return gate;
+    if (norm_has_residual(node)) {
+        gate.y = tensor_f32(&pass->outputs[0]);
+    } else {
+        gate.x = tensor_f32(pass->inputs[BATCH_NORM_X]);
+        gate.by = affine_of(pass->inputs, pass->saved, c);
+    }
+    return gate;
+}
+
+/* A gradient as it comes out of the ReLU. */
+static float slope_at(const struct gate *gate, int64_t at, float dy)
+{
+    float y;
+
+    if (!gate->attrs->has_relu)
+        return dy;
+    y = gate->y
+            ? gate->y[at]
+            : (gate->x[at] - gate->by.mean) * gate->by.scale + gate->by.shift;
+    return norm_passes(gate->attrs, y) ? dy : 0;
 }
 
 /* Sums of dy, and of dy times the normalised x where that is there. */
 static void sum_channel(const struct node *node, const struct op_backward *pass,
                         int64_t c, double *sum, double *product)
 {
-    const struct normalize_attrs *attrs = node->attrs;
-    struct affine by = {0};
+    struct gate gate = gate_of(node, pass, c);
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
     struct channel channel = channel_of(&x->shape, c);
     const float *saved = tensor_f32(pass->saved) + c;
@@ -233,16 +276,12 @@ static void sum_channel(const struct node *node, const struct op_backward *pass,
     double mean = (double)saved[SAVED_MEAN * x->shape.dims[1]];
 
     *sum = *product = 0;
-    if (attrs->has_relu)
-        by = affine_of(pass->inputs, pass->saved, c);
     for (int64_t i = 0; i < channel.images; i++) {
         int64_t at = channel.first + i * channel.step;
         const float *dy = tensor_f32(pass->dy[0]) + at;
 
         for (int64_t k = 0; k < channel.plane; k++) {
-            float slope = attrs->has_relu
-                              ? slope_at(attrs, &by, all[at + k], dy[k])
-                              : dy[k];
+            float slope = slope_at(&gate, at + k, dy[k]);
 
             *sum += (double)slope;
             if (all)
@@ -257,8 +296,7 @@ static void pass_channel(const struct node *node,
                          const struct op_backward *pass, int64_t c, double sum,
                          double product)
 {
-    const struct normalize_attrs *attrs = node->attrs;
-    struct affine by = {0};
+    struct gate gate = gate_of(node, pass, c);
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
     struct channel channel = channel_of(&x->shape, c);
     const float *saved = tensor_f32(pass->saved) + c;
@@ -269,8 +307,6 @@ static void pass_channel(const struct node *node,
     float of_mean = (float)(sum / channel_count(&channel));
     float of_x = (float)(product / channel_count(&channel)) * factor;
 
-    if (attrs->has_relu)
-        by = affine_of(pass->inputs, pass->saved, c);
     for (int64_t i = 0; i < channel.images; i++) {
         int64_t at = channel.first + i * channel.step;
         const float *from = tensor_f32(x) + at;
@@ -278,11 +314,27 @@ static void pass_channel(const struct node *node,
         float *dx = tensor_f32(&pass->dx[BATCH_NORM_X]) + at;
 
         for (int64_t k = 0; k < channel.plane; k++) {
-            float slope =
-                attrs->has_relu ? slope_at(attrs, &by, from[k], dy[k]) : dy[k];
+            float slope = slope_at(&gate, at + k, dy[k]);
 
             dx[k] = (slope - of_mean - (from[k] - mean) * of_x) * scale;
         }
+    }
+}
+
+/* The residual gets what passes the ReLU. */
+static void pass_residual(const struct node *node,
+                          const struct op_backward *pass, int64_t c)
+{
+    struct gate gate = gate_of(node, pass, c);
+    struct channel channel = channel_of(&pass->inputs[BATCH_NORM_X]->shape, c);
+    const float *dy = tensor_f32(pass->dy[0]);
+    float *dx = tensor_f32(&pass->dx[BATCH_NORM_RESIDUAL]);
+
+    for (int64_t i = 0; i < channel.images; i++) {
+        int64_t at = channel.first + i * channel.step;
+
+        for (int64_t k = at; k < at + channel.plane; k++)
+            dx[k] = slope_at(&gate, k, dy[k]);
     }
 }
 
@@ -305,6 +357,8 @@ static enum assay_status backward(const struct op_context *context,
         sum_channel(node, pass, c, &sum, &product);
         if (op_wants(pass, BATCH_NORM_X))
             pass_channel(node, pass, c, sum, product);
+        if (op_wants(pass, BATCH_NORM_RESIDUAL))
+            pass_residual(node, pass, c);
         if (op_wants(pass, BATCH_NORM_WEIGHT))
             tensor_f32(&pass->dx[BATCH_NORM_WEIGHT])[c] = (float)product;
         if (op_wants(pass, BATCH_NORM_BIAS))
@@ -318,8 +372,9 @@ static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
                        const struct tensor *outputs, struct cost *cost)
 {
-    (void)node, (void)inputs;
-    cost->flops += 6 * tensor_elements(&outputs[0]);
+    (void)inputs;
+    cost->flops +=
+        (norm_has_residual(node) ? 7 : 6) * tensor_elements(&outputs[0]);
 }
 
 /* Sums of dy and of its products, then what is left of dy. */
@@ -337,7 +392,7 @@ const struct op_class op_batch_norm_training = {
     .name = "BatchNormTraining",
     .attrs_bytes = sizeof(struct normalize_attrs),
     .min_inputs = BATCH_NORM_INPUTS,
-    .max_inputs = BATCH_NORM_INPUTS,
+    .max_inputs = BATCH_NORM_INPUTS + 1,
     .min_outputs = 1,
     .max_outputs = 3,
     .infer = infer,

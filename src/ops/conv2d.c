@@ -55,19 +55,6 @@ static enum assay_status check_scale(const struct tensor *scale, int64_t o,
                      (long long)o);
 }
 
-static enum assay_status check_residual(const struct tensor *residual,
-                                        const struct shape *y,
-                                        struct error *err)
-{
-    char a[64], b[64];
-
-    if (!residual || shape_equal(&residual->shape, y))
-        return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT, "%s and %s cannot be added",
-                     shape_text(y, a, sizeof a),
-                     shape_text(&residual->shape, b, sizeof b));
-}
-
 static enum assay_status infer(const struct node *node,
                                const struct tensor *const *inputs,
                                struct tensor *outputs, struct error *err)
@@ -101,7 +88,7 @@ static enum assay_status infer(const struct node *node,
     }
     rule_set(&outputs[0], DTYPE_F32, &y);
     st = rule_bias(inputs[CONV2D_BIAS], y.dims[1], err);
-    return st ? st : check_residual(inputs[CONV2D_RESIDUAL], &y, err);
+    return st ? st : rule_summand(inputs[CONV2D_RESIDUAL], &y, err);
 }
 
 /* One output value: the sum over a window of one group's channels. */

@@ -382,29 +382,85 @@ static bool find_limit(const struct node *node, float *limit)
     return clip->low == 0 && clip->high > 0;
 }
 
-/* The norm stays where it is, with its running statistics; who read the
- * activation reads the norm. */
+/* The norm that makes the value for one reader only and has no activation
+ * yet, or GRAPH_NONE. */
+static uint32_t open_norm(const struct graph *graph, uint32_t value)
+{
+    uint32_t maker = sole_maker(graph, value, &op_batch_norm_training);
+    const struct normalize_attrs *attrs;
+
+    if (maker == GRAPH_NONE)
+        return GRAPH_NONE;
+    attrs = graph_node(graph, maker)->attrs;
+    return attrs->has_relu ? GRAPH_NONE : maker;
+}
+
+/* The norm stays where it is, with its running statistics; who read the node
+ * behind it reads the norm. */
+static enum assay_status stand_in(struct graph *graph, size_t at, uint32_t norm,
+                                  struct error *err)
+{
+    const struct node *node = graph_node(graph, at);
+
+    graph_replace_uses(graph, node->outputs[0],
+                       graph_node(graph, norm)->outputs[0]);
+    return note_scope(graph, norm, node->scope, err);
+}
+
+static enum assay_status fuse_norm_relu(struct graph *graph, size_t at,
+                                        float limit, struct error *err)
+{
+    uint32_t norm = open_norm(graph, graph_node(graph, at)->inputs[0]);
+    struct normalize_attrs *attrs;
+
+    if (norm == GRAPH_NONE)
+        return ASSAY_OK;
+    attrs = graph_node(graph, norm)->attrs;
+    attrs->has_relu = true;
+    attrs->relu_limit = limit;
+    return stand_in(graph, at, norm, err);
+}
+
+static bool is_made_before(const struct graph *graph, uint32_t value,
+                           uint32_t node)
+{
+    const struct value *made = graph_value(graph, value);
+
+    return made->kind != VALUE_COMPUTED || made->producer < node;
+}
+
+/* Of two norms that are added up, the later one takes the sum. */
+static enum assay_status fuse_norm_add(struct graph *graph, size_t at,
+                                       struct error *err)
+{
+    const struct node *add = graph_node(graph, at);
+
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t norm = open_norm(graph, add->inputs[i]);
+        uint32_t other = add->inputs[1 - i];
+        enum assay_status st;
+
+        if (norm == GRAPH_NONE || norm_has_residual(graph_node(graph, norm)) ||
+            !is_made_before(graph, other, norm))
+            continue;
+        st = graph_input_append(graph, norm, other, err);
+        if (st)
+            return st;
+        graph_node_edit(graph, at)->n_inputs = 0;
+        return stand_in(graph, at, norm, err);
+    }
+    return ASSAY_OK;
+}
+
 static enum assay_status fuse_norm(struct graph *graph, size_t at,
                                    struct error *err)
 {
     const struct node *node = graph_node(graph, at);
-    struct normalize_attrs *attrs;
-    uint32_t maker;
     float limit;
 
-    if (!find_limit(node, &limit))
-        return ASSAY_OK;
-    maker = sole_maker(graph, node->inputs[0], &op_batch_norm_training);
-    if (maker == GRAPH_NONE)
-        return ASSAY_OK;
-    attrs = graph_node(graph, maker)->attrs;
-    if (attrs->has_relu)
-        return ASSAY_OK;
-    attrs->has_relu = true;
-    attrs->relu_limit = limit;
-    graph_replace_uses(graph, node->outputs[0],
-                       graph_node(graph, maker)->outputs[0]);
-    return note_scope(graph, maker, node->scope, err);
+    if (find_limit(node, &limit))
+        return fuse_norm_relu(graph, at, limit, err);
+    return node->op == &op_add ? fuse_norm_add(graph, at, err) : ASSAY_OK;
 }
 
 enum assay_status fuse_training(struct graph *graph, struct error *err)

@@ -23,9 +23,9 @@
 enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
                              struct error *err);
 
-/* For a graph that is trained: a ReLU, or a Clip that begins at 0, goes into
- * the BatchNormTraining before it, which then need not write what lies between.
- * Noted as above. */
+/* For a graph that is trained: an Add, and a ReLU or a Clip that begins at 0,
+ * go into the BatchNormTraining before them, which then need not write what
+ * lies between. Noted as above. */
 enum assay_status fuse_training(struct graph *graph, struct error *err);
 
 #endif

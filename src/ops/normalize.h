@@ -3,9 +3,10 @@
  * InstanceNorm: x [n,c,...], scale [c], bias [c]; each plane by itself.
  * LayerNorm: x, scale, bias (left out: 0), of the dimensions from an axis on;
  *   makes y, and where asked for the means and 1 / deviations.
- * BatchNormTraining: the inputs of BatchNorm; makes y and, where asked for,
- *   the new running mean and variance; a ReLU may be part of it. Leaves for a
- * backward pass [3,c]: means, 1 / deviations, variances of the batch.
+ * BatchNormTraining: the inputs of BatchNorm and, where fusing found one, a
+ *   residual of y's shape; makes y and, where asked for, the new running mean
+ *   and variance. The residual is added to y, then a ReLU may follow. Leaves
+ *   for a backward pass [3,c]: means, 1 / deviations, variances of the batch.
  * LocalResponseNorm: x [n,c,...]; each by the squares of neighbouring
  *   channels.
  *
@@ -14,6 +15,7 @@
 #define OPS_NORMALIZE_H
 
 #include "graph/graph.h"
+#include "ops/batch_norm.h"
 
 struct normalize_attrs {
     float eps;
@@ -26,7 +28,14 @@ struct normalize_attrs {
     float relu_limit; /* and above it, the limit; 0: none */
 };
 
-/* Whether a gradient passes the ReLU of a norm that made this. */
+/* A node that the residual is left out of has fewer inputs. */
+static inline bool norm_has_residual(const struct node *node)
+{
+    return node->n_inputs > BATCH_NORM_RESIDUAL;
+}
+
+/* Whether a gradient passes the ReLU of a norm that made this, or would have
+ * without it. */
 static inline bool norm_passes(const struct normalize_attrs *attrs, float y)
 {
     return !attrs->has_relu ||

@@ -41,6 +41,18 @@ enum assay_status rule_bias(const struct tensor *bias, int64_t n,
                      shape_text(&bias->shape, text, sizeof text), (long long)n);
 }
 
+enum assay_status rule_summand(const struct tensor *summand,
+                               const struct shape *to, struct error *err)
+{
+    char a[64], b[64];
+
+    if (!summand || shape_equal(&summand->shape, to))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT, "%s and %s cannot be added",
+                     shape_text(to, a, sizeof a),
+                     shape_text(&summand->shape, b, sizeof b));
+}
+
 int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
                      int64_t dilation, int64_t before, int64_t after, bool ceil)
 {

@@ -20,6 +20,10 @@ enum assay_status rule_dtype(const struct tensor *const *inputs, size_t input,
 enum assay_status rule_bias(const struct tensor *bias, int64_t n,
                             struct error *err);
 
+/* What is added to a tensor has its shape; NULL: nothing is. */
+enum assay_status rule_summand(const struct tensor *summand,
+                               const struct shape *to, struct error *err);
+
 /* Positions of a window of `kernel` (dilated) that moves by stride over
  * size + before + after; rounded up where ceil asks for it, but no window
  * starts in the padding behind. 0 or less: it does not fit. */

@@ -94,17 +94,22 @@ add_batch_norm_training(struct case_builder *b, const struct op_case *c,
                                     .is_unbiased = c->counted,
                                     .has_relu = c->relu || c->relu6,
                                     .relu_limit = c->relu6 ? 1 : 0};
-    uint32_t inputs[BATCH_NORM_INPUTS] = {x}, outputs[3];
+    struct shape y_shape = c->h > 1 ? shape_of(4, c->n, c->c, c->h, c->w)
+                                    : shape_of(2, c->n, c->c);
+    size_t n = BATCH_NORM_INPUTS + (c->residual ? 1 : 0);
+    uint32_t inputs[BATCH_NORM_INPUTS + 1] = {x}, outputs[3];
     enum assay_status st = ASSAY_OK;
 
-    (void)second;
     for (size_t i = 1; !st && i < BATCH_NORM_INPUTS; i++)
         st = case_parameter(b, names[i], &channels,
                             i == BATCH_NORM_VARIANCE ? 0.5F : -1, 1.5F,
                             &inputs[i]);
+    if (!st && c->residual)
+        st = case_input(b, "residual", &y_shape, second,
+                        &inputs[BATCH_NORM_RESIDUAL]);
     if (!st)
-        st = case_append_outputs(b, &op_batch_norm_training, &attrs, inputs,
-                                 BATCH_NORM_INPUTS, outputs, 3);
+        st = case_append_outputs(b, &op_batch_norm_training, &attrs, inputs, n,
+                                 outputs, 3);
     *y = outputs[0];
     return st;
 }

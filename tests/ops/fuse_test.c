@@ -368,7 +368,7 @@ static size_t count_op(const struct graph *graph, const struct op_class *op)
     return n;
 }
 
-TEST(norms_that_are_trained_take_their_activations_and_compute_the_same)
+TEST(norms_that_are_trained_take_sums_and_activations_and_compute_the_same)
 {
     struct network plain = network_new(), fused = network_new();
     struct tensor want[most_outputs], got[most_outputs];
@@ -378,9 +378,12 @@ TEST(norms_that_are_trained_take_their_activations_and_compute_the_same)
     CHECK_STATUS(graph_train_norms(fused.graph, &err), ASSAY_OK, &err);
     CHECK_STATUS(fuse_training(fused.graph, &err), ASSAY_OK, &err);
     CHECK_STATUS(graph_check(fused.graph, &err), ASSAY_OK, &err);
-    /* Those behind the norm of the stem and the first one of the block. */
+    /* Those behind the norm of the stem, the first one of the block and the
+     * sum of its last with that of the way past it. */
     CHECK_INT(count_op(plain.graph, &op_relu),
-              count_op(fused.graph, &op_relu) + 2);
+              count_op(fused.graph, &op_relu) + 3);
+    CHECK_INT(count_op(plain.graph, &op_add),
+              count_op(fused.graph, &op_add) + 1);
     n = graph_output_count(plain.graph);
     CHECK(n > n_outputs && n <= most_outputs); /* running statistics too */
     run(&plain, want);

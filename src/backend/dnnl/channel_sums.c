@@ -17,7 +17,8 @@ enum { piece = 256, strands = 4 };
 struct columns {
     const struct batch *batch;
     int64_t channel; /* the first one */
-    const float *x, *dy;
+    const float *x, *dy, *y;
+    float *passed;
     int64_t stride, plane;
     int width; /* channels, at most LANES */
 };
@@ -185,14 +186,32 @@ OP_CLONES static void piece_products(const struct columns *columns,
     }
 }
 
+/* Writes what passes of n pixels, to be read again while it is in the cache. */
+static void pass_piece(const struct columns *columns, int64_t first, int64_t n)
+{
+    int64_t run = columns->stride == columns->width ? n * columns->stride
+                                                    : columns->width;
+
+    for (int64_t i = first * columns->stride; i < (first + n) * columns->stride;
+         i += run == columns->width ? columns->stride : run)
+        pass_between(columns->dy + i, columns->y + i, 0, columns->batch->high,
+                     columns->passed + i, (size_t)run);
+}
+
 static void sum_products(const struct columns *columns, const float *mean,
                          struct sums *sums)
 {
+    struct columns of_passed = *columns;
+
+    if (columns->passed)
+        of_passed.dy = columns->passed;
     for (int64_t i = 0; i < columns->plane; i += piece) {
         int64_t n = columns->plane - i < piece ? columns->plane - i : piece;
         lanes sum, product;
 
-        piece_products(columns, mean, i, n, &sum, &product);
+        if (columns->passed)
+            pass_piece(columns, i, n);
+        piece_products(&of_passed, mean, i, n, &sum, &product);
         for (int c = 0; c < columns->width; c++) {
             sums->first[c] += (double)sum[c];
             sums->second[c] += (double)product[c];
@@ -214,6 +233,8 @@ static void sum_columns(const struct batch *batch, int64_t image,
                               .channel = channel,
                               .x = batch->x + at,
                               .dy = batch->dy ? batch->dy + at : NULL,
+                              .y = batch->y ? batch->y + at : NULL,
+                              .passed = batch->y ? batch->passed + at : NULL,
                               .stride = blocks->block,
                               .plane = blocks->plane,
                               .width = left < LANES ? (int)left : LANES};

@@ -17,6 +17,10 @@ struct batch {
      * cut off at high. NULL: there is none. */
     const float *scale, *shift;
     float high;
+    /* The same told by what came out of the ReLU, in the layout of x; what
+     * passes is written to `passed` then, which may be dy. NULL: it is not. */
+    const float *y;
+    float *passed;
 };
 
 /* Channels with those that fill up the last block. */

@@ -294,6 +294,13 @@ void packed_forget(struct onednn *dn);
 enum assay_status take_lasting(struct pool *pool, uint32_t owner, size_t bytes,
                                const char *what, struct buffer **out,
                                struct error *err);
+/* ---- unblock.c ----------------------------------------------------------- */
+
+/* The weights' gradient as the graph holds it; false where the layouts are
+ * others than it knows. */
+bool unblock_weights(const dnnl_memory_desc_t *from, const float *data,
+                     const dnnl_memory_desc_t *to, float *out);
+
 /* ---- convolution.c ------------------------------------------------------- */
 
 /* What a job of a Conv2d says about its weights. */
@@ -371,14 +378,19 @@ enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
 enum assay_status get_blocked(struct onednn *dn, const struct job *job,
                               struct tensor *own, const struct tensor **x,
                               struct channel_blocks *blocks, struct error *err);
-/* to = from * scale + shift, which have a number for every channel; `to` may
- * be `from`. */
-void scale_channels(const struct channel_blocks *blocks, const float *scale,
-                    const float *shift, const float *from, float *to);
-/* The same with a ReLU behind it that is cut off at high. */
-void clip_channels(const struct channel_blocks *blocks, const float *scale,
-                   const float *shift, float high, const float *from,
-                   float *to);
+/* ---- channel_affine.c ---------------------------------------------------- */
+
+struct channel_affine {
+    const float *scale, *shift; /* a number for every channel */
+    const float *plus;          /* a map of the same layout; NULL: none */
+    bool has_relu;              /* cut off at high */
+    float high;
+};
+
+/* to = from * scale + shift + plus, then the ReLU; `to` may be `from`. */
+void affine_channels(const struct channel_blocks *blocks,
+                     const struct channel_affine *by, const float *from,
+                     float *to);
 
 /* ---- elementwise_backward.c ---------------------------------------------- */
 
@@ -394,6 +406,10 @@ enum assay_status gradient_like(struct onednn *dn, const struct job *job,
                                 const dnnl_memory_desc_t *desc,
                                 struct tensor *dy, struct tensor *dx,
                                 struct error *err);
+
+/* dx = dy where low < y < high, else 0. dx may be dy. */
+void pass_between(const float *dy, const float *y, float low, float high,
+                  float *dx, size_t n);
 
 /* The gradient of what a fused ReLU was applied to; without one, a share of
  * the gradient of the output. limit 0: none. */

@@ -150,111 +150,6 @@ enum assay_status forward_add(struct onednn *dn, struct job *job,
     return combine_inputs(dn, job, inputs, false, y, err);
 }
 
-static inline void scale_pixels(int64_t plane, int64_t block,
-                                const float *scale, const float *shift,
-                                const float *from, float *to)
-{
-    for (int64_t p = 0; p < plane; p++) {
-        for (int64_t c = 0; c < block; c++)
-            to[p * block + c] = from[p * block + c] * scale[c] + shift[c];
-    }
-}
-
-/* One block of channels of one image; of 16 in most layouts, which is one
- * register. */
-OP_CLONES static void scale_block(const struct channel_blocks *blocks,
-                                  const float *scale, const float *shift,
-                                  const float *from, float *to)
-{
-    if (blocks->block == 1) {
-        for (int64_t p = 0; p < blocks->plane; p++)
-            to[p] = from[p] * *scale + *shift;
-    } else if (blocks->block == 16) {
-        scale_pixels(blocks->plane, 16, scale, shift, from, to);
-    } else {
-        scale_pixels(blocks->plane, blocks->block, scale, shift, from, to);
-    }
-}
-
-static inline void clip_pixels(int64_t plane, int64_t block, const float *scale,
-                               const float *shift, float high,
-                               const float *from, float *to)
-{
-    for (int64_t p = 0; p < plane; p++) {
-        for (int64_t c = 0; c < block; c++) {
-            float y = from[p * block + c] * scale[c] + shift[c];
-
-            y = y < 0 ? 0 : y;
-            to[p * block + c] = y > high ? high : y;
-        }
-    }
-}
-
-/* The same for blocks of 16, by signs and sums: the compiler takes comparisons
- * of whole vectors apart. A NaN stays one. */
-OP_INLINE void clip_lanes(int64_t plane, const float *scale, const float *shift,
-                          float high, const float *from, float *to)
-{
-    const lanes by = *(const lanes *)scale, plus = *(const lanes *)shift;
-    const bool has_limit = isfinite(high);
-
-    for (int64_t p = 0; p < plane; p++) {
-        lanes y = *(const lanes *)(from + p * LANES) * by + plus;
-
-        y = (y + (lanes)((lane_bits)y & INT32_MAX)) * 0.5F; /* y + |y| */
-        if (has_limit) {
-            lane_bits is_over = (lane_bits)(high - y) >> 31;
-            lanes most = y * 0 + high;
-
-            y = (lanes)(((lane_bits)y & ~is_over) |
-                        ((lane_bits)most & is_over));
-        }
-        *(lanes *)(to + p * LANES) = y;
-    }
-}
-
-OP_CLONES static void clip_block(const struct channel_blocks *blocks,
-                                 const float *scale, const float *shift,
-                                 float high, const float *from, float *to)
-{
-    if (blocks->block == 1)
-        clip_pixels(blocks->plane, 1, scale, shift, high, from, to);
-    else if (blocks->block == LANES)
-        clip_lanes(blocks->plane, scale, shift, high, from, to);
-    else
-        clip_pixels(blocks->plane, blocks->block, scale, shift, high, from, to);
-}
-
-void clip_channels(const struct channel_blocks *blocks, const float *scale,
-                   const float *shift, float high, const float *from, float *to)
-{
-    int64_t n = blocks->images * blocks->n_blocks;
-    int64_t size = blocks->plane * blocks->block;
-
-#pragma omp parallel for if (n * size > parallel_elements)
-    for (int64_t i = 0; i < n; i++) {
-        int64_t channel = i % blocks->n_blocks * blocks->block;
-
-        clip_block(blocks, scale + channel, shift + channel, high,
-                   from + i * size, to + i * size);
-    }
-}
-
-void scale_channels(const struct channel_blocks *blocks, const float *scale,
-                    const float *shift, const float *from, float *to)
-{
-    int64_t n = blocks->images * blocks->n_blocks;
-    int64_t size = blocks->plane * blocks->block;
-
-#pragma omp parallel for if (n * size > parallel_elements)
-    for (int64_t i = 0; i < n; i++) {
-        int64_t channel = i % blocks->n_blocks * blocks->block;
-
-        scale_block(blocks, scale + channel, shift + channel, from + i * size,
-                    to + i * size);
-    }
-}
-
 /* Whether b has a number for each channel of each image of a. */
 static bool scales_channels(const struct tensor *a, const struct tensor *b)
 {
@@ -389,9 +284,11 @@ enum assay_status forward_batch_norm(struct onednn *dn, struct job *job,
     if (!st)
         st = reuse_or_make(dn, job, x, 0, y, err);
     if (!st)
-        scale_channels(&blocks, tensor_f32(&affine),
-                       tensor_f32(&affine) + affine.shape.dims[1],
-                       tensor_f32(x), tensor_f32(y));
+        affine_channels(&blocks,
+                        &(struct channel_affine){.scale = tensor_f32(&affine),
+                                                 .shift = tensor_f32(&affine) +
+                                                          affine.shape.dims[1]},
+                        tensor_f32(x), tensor_f32(y));
     tensor_release(&affine);
     tensor_release(&own);
     return st;

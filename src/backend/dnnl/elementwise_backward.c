@@ -39,9 +39,8 @@ enum assay_status gradient_like(struct onednn *dn, const struct job *job,
     return st;
 }
 
-/* Lets through where low < y < high. */
-OP_CLONES static void pass_between(const float *dy, const float *y, float low,
-                                   float high, float *dx, size_t n)
+OP_CLONES void pass_between(const float *dy, const float *y, float low,
+                            float high, float *dx, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         dx[i] = y[i] > low && y[i] < high ? dy[i] : 0;

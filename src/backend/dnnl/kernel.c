@@ -393,7 +393,9 @@ static enum assay_status run_to_weights(struct onednn *dn,
         kernel->reorders_x = x.buffer != job->x->buffer;
         st = kernel_execute(dn, job, kernel, &operands, err);
     }
-    if (!st && !is_direct)
+    if (!st && !is_direct &&
+        !unblock_weights(&kernel->weights, buffer_data(packed),
+                         &job->weight_desc, tensor_data(dw)))
         st = onednn_reorder(dn, pool, &kernel->weights, buffer_data(packed),
                             &job->weight_desc, tensor_data(dw), err);
     buffer_release(packed);

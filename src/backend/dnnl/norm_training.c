@@ -130,17 +130,35 @@ static float relu_high(const struct normalize_attrs *attrs)
 }
 
 static void write_normalized(const struct node *node, const struct batch *batch,
-                             const struct tensor *affine, float *y)
+                             const struct tensor *affine,
+                             const struct tensor *residual, float *y)
 {
     const struct normalize_attrs *attrs = node->attrs;
     const float *scale = tensor_f32(affine);
-    const float *shift = scale + affine->shape.dims[1];
+    struct channel_affine by = {.scale = scale,
+                                .shift = scale + affine->shape.dims[1],
+                                .has_relu = attrs->has_relu,
+                                .high = relu_high(attrs)};
 
-    if (attrs->has_relu)
-        clip_channels(&batch->blocks, scale, shift, relu_high(attrs), batch->x,
-                      y);
-    else
-        scale_channels(&batch->blocks, scale, shift, batch->x, y);
+    if (residual->buffer)
+        by.plus = tensor_f32(residual);
+    affine_channels(&batch->blocks, &by, batch->x, y);
+}
+
+/* The residual as x lies; without data where there is none. */
+static enum assay_status bring_residual(struct onednn *dn,
+                                        const struct job *job,
+                                        const struct tensor *const *inputs,
+                                        const struct tensor *x,
+                                        struct tensor *out, struct error *err)
+{
+    dnnl_memory_desc_t desc = desc_of(x);
+
+    *out = (struct tensor){0};
+    if (!norm_has_residual(job->node))
+        return ASSAY_OK;
+    return layout_convert(dn, job->context->pool, inputs[BATCH_NORM_RESIDUAL],
+                          &desc, out, err);
 }
 
 enum assay_status
@@ -148,7 +166,7 @@ forward_batch_norm_training(struct onednn *dn, struct job *job,
                             const struct tensor *const *inputs,
                             struct tensor *y, struct error *err)
 {
-    struct tensor own, statistics = {0}, affine = {0};
+    struct tensor own, statistics = {0}, affine = {0}, residual = {0};
     const struct tensor *x;
     struct batch batch = {.dy = NULL};
     enum assay_status st = get_blocked(dn, job, &own, &x, &batch.blocks, err);
@@ -162,9 +180,12 @@ forward_batch_norm_training(struct onednn *dn, struct job *job,
     if (!st)
         st = update_running(job, inputs, &statistics, y, err);
     if (!st)
+        st = bring_residual(dn, job, inputs, x, &residual, err);
+    if (!st)
         st = reuse_or_make(dn, job, x, BATCH_NORM_X, y, err);
     if (!st)
-        write_normalized(job->node, &batch, &affine, tensor_f32(y));
+        write_normalized(job->node, &batch, &affine, &residual, tensor_f32(y));
+    tensor_release(&residual);
     tensor_release(&affine);
     tensor_release(&statistics);
     tensor_release(&own);
@@ -341,7 +362,9 @@ struct op_reads reads_batch_norm_training(const struct node *node,
 
     if (wanted)
         reads.inputs = 1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT;
-    if (wanted && attrs->has_relu)
+    if (wanted && attrs->has_relu && norm_has_residual(node))
+        reads.outputs = 1;
+    else if (wanted && attrs->has_relu)
         reads.inputs |= 1 << BATCH_NORM_BIAS;
     return reads;
 }
@@ -351,6 +374,7 @@ struct norm_pass {
     struct batch batch;
     struct tensor own, dy, dx; /* own: of x, where it had to be brought */
     struct tensor affine;      /* of a ReLU that dy passes first */
+    struct tensor y, passed;   /* the same with a residual: see struct batch */
 };
 
 static enum assay_status open_pass(struct onednn *dn, struct job *job,
@@ -381,10 +405,37 @@ static void close_pass(struct norm_pass *pass)
     tensor_release(&pass->dy);
     tensor_release(&pass->dx);
     tensor_release(&pass->affine);
+    tensor_release(&pass->y);
+    tensor_release(&pass->passed);
+}
+
+/* A ReLU behind a residual: what passes it is a gradient of its own, the
+ * residual's, that needs memory. It takes that of dy where it may. */
+static enum assay_status set_gate(struct onednn *dn, const struct job *job,
+                                  const struct op_backward *pass,
+                                  struct norm_pass *norm, struct error *err)
+{
+    dnnl_memory_desc_t desc = desc_of(&norm->dx);
+    enum assay_status st = layout_convert(
+        dn, job->context->pool, &pass->outputs[0], &desc, &norm->y, err);
+
+    if (st)
+        return st;
+    norm->passed = norm->dx;
+    norm->dx = (struct tensor){0};
+    if (op_wants(pass, BATCH_NORM_RESIDUAL))
+        st = layout_tensor(dn, job->context->pool, &desc, &norm->passed.shape,
+                           &norm->dx, err);
+    else
+        norm->dx = tensor_share(&norm->passed);
+    norm->batch.y = tensor_f32(&norm->y);
+    norm->batch.passed = tensor_f32(&norm->passed);
+    norm->batch.high = relu_high(job->node->attrs);
+    return st;
 }
 
 /* Tells the batch of the norm's ReLU, where it has one. */
-static enum assay_status set_relu(const struct job *job,
+static enum assay_status set_relu(struct onednn *dn, const struct job *job,
                                   const struct op_backward *pass,
                                   struct norm_pass *norm, struct error *err)
 {
@@ -393,6 +444,8 @@ static enum assay_status set_relu(const struct job *job,
 
     if (!attrs->has_relu)
         return ASSAY_OK;
+    if (norm_has_residual(job->node))
+        return set_gate(dn, job, pass, norm, err);
     st = make_affine(job, pass->inputs, pass->saved, &norm->affine, err);
     if (st)
         return st;
@@ -416,6 +469,27 @@ static enum assay_status make_rows(const struct op_context *context, int64_t n,
     return st;
 }
 
+/* Without a ReLU the residual's gradient is dy; shared before anybody takes
+ * dy's memory. */
+static void share_with_residual(const struct node *node,
+                                const struct op_backward *pass)
+{
+    const struct normalize_attrs *attrs = node->attrs;
+
+    if (!attrs->has_relu && op_wants(pass, BATCH_NORM_RESIDUAL))
+        pass->dx[BATCH_NORM_RESIDUAL] = tensor_share(pass->dy[0]);
+}
+
+/* What passed is the gradient from here on, and the residual's. */
+static void take_passed(const struct op_backward *pass, struct norm_pass *norm)
+{
+    if (!norm->passed.buffer)
+        return;
+    norm->batch.dy = norm->batch.passed;
+    if (op_wants(pass, BATCH_NORM_RESIDUAL))
+        pass->dx[BATCH_NORM_RESIDUAL] = tensor_share(&norm->passed);
+}
+
 enum assay_status backward_batch_norm_training(struct onednn *dn,
                                                struct job *job,
                                                const struct op_backward *pass,
@@ -425,17 +499,21 @@ enum assay_status backward_batch_norm_training(struct onednn *dn,
     struct norm_pass norm;
     struct tensor rows = {0};
     int64_t n = 0;
-    enum assay_status st = open_pass(dn, job, pass, &norm, err);
+    enum assay_status st;
 
+    share_with_residual(job->node, pass);
+    st = open_pass(dn, job, pass, &norm, err);
     if (!st) {
         n = batch_channels(&norm.batch);
         norm.batch.mean = tensor_f32(statistics);
         st = make_rows(job->context, 5, n, &rows, err);
     }
     if (!st)
-        st = set_relu(job, pass, &norm, err);
+        st = set_relu(dn, job, pass, &norm, err);
     if (!st)
         st = batch_sums(job->context, &norm.batch, tensor_f32(&rows), err);
+    if (!st)
+        take_passed(pass, &norm);
     if (!st)
         st = parameter_gradients(job, pass, statistics, tensor_f32(&rows), err);
     if (!st && op_wants(pass, BATCH_NORM_X)) {
@@ -531,9 +609,11 @@ static enum assay_status to_data(struct onednn *dn, struct job *job,
         for (int64_t c = 0; c < given->shape.dims[1]; c++)
             batch_norm_affine(job->node, pass->inputs, c,
                               &tensor_f32(&affine)[c], &shift);
-        scale_channels(&blocks, tensor_f32(&affine),
-                       tensor_f32(&affine) + affine.shape.dims[1],
-                       tensor_f32(&dy), tensor_f32(&pass->dx[0]));
+        affine_channels(&blocks,
+                        &(struct channel_affine){.scale = tensor_f32(&affine),
+                                                 .shift = tensor_f32(&affine) +
+                                                          affine.shape.dims[1]},
+                        tensor_f32(&dy), tensor_f32(&pass->dx[0]));
     }
     tensor_release(&affine);
     tensor_release(&dy);

@@ -1,0 +1,86 @@
+/* backend/dnnl/unblock.c - gradients of weights out of the blocks in which
+ * convolutions make them.
+ *
+ * oneDNN's own reorder for this takes several times as long: it writes single
+ * numbers far apart, where this writes rows. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "ops/op_threads.h"
+
+/* Blocks of 16 inputs by 16 outputs: element (o, i, p) of [o,c,kh,kw] is at
+ * (((o / 16 * n_in + i / 16) * plane + p) * 16 + i % 16) * 16 + o % 16. */
+struct weight_blocks {
+    int64_t n_out, n_in, plane;
+};
+
+static bool find_blocks(const dnnl_memory_desc_t *desc,
+                        struct weight_blocks *out)
+{
+    dnnl_memory_desc_t blocked;
+
+    if (desc->ndims != 4 || desc->dims[0] % LANES || desc->dims[1] % LANES ||
+        dnnl_memory_desc_init_by_tag(&blocked, 4, desc->dims, dnnl_f32,
+                                     dnnl_ABcd16b16a) ||
+        !dnnl_memory_desc_equal(desc, &blocked))
+        return false;
+    *out = (struct weight_blocks){.n_out = desc->dims[0] / LANES,
+                                  .n_in = desc->dims[1] / LANES,
+                                  .plane = desc->dims[2] * desc->dims[3]};
+    return true;
+}
+
+static bool is_dense(const dnnl_memory_desc_t *desc)
+{
+    dnnl_memory_desc_t dense;
+
+    return desc->ndims == 4 &&
+           !dnnl_memory_desc_init_by_tag(&dense, 4, desc->dims, dnnl_f32,
+                                         dnnl_abcd) &&
+           dnnl_memory_desc_equal(desc, &dense);
+}
+
+/* A row of `to` is an output's weights, `stride` elements. */
+OP_INLINE void write_block(const float *from, int64_t plane, int64_t stride,
+                           float *to)
+{
+    for (int64_t o = 0; o < LANES; o++) {
+        for (int64_t i = 0; i < LANES; i++) {
+            for (int64_t p = 0; p < plane; p++)
+                to[o * stride + i * plane + p] =
+                    from[(p * LANES + i) * LANES + o];
+        }
+    }
+}
+
+/* All inputs of 16 outputs. */
+OP_CLONES static void write_outputs(const struct weight_blocks *blocks,
+                                    const float *from, float *to)
+{
+    int64_t size = blocks->plane * LANES, stride = blocks->n_in * size;
+
+    for (int64_t b = 0; b < blocks->n_in; b++) {
+        const float *block = from + b * size * LANES;
+
+        if (blocks->plane == 1)
+            write_block(block, 1, stride, to + b * size);
+        else if (blocks->plane == 9)
+            write_block(block, 9, stride, to + b * size);
+        else
+            write_block(block, blocks->plane, stride, to + b * size);
+    }
+}
+
+bool unblock_weights(const dnnl_memory_desc_t *from, const float *data,
+                     const dnnl_memory_desc_t *to, float *out)
+{
+    struct weight_blocks blocks;
+    int64_t each;
+
+    if (!find_blocks(from, &blocks) || !is_dense(to))
+        return false;
+    each = blocks.n_in * blocks.plane * LANES * LANES;
+#pragma omp parallel for
+    for (int64_t a = 0; a < blocks.n_out; a++)
+        write_outputs(&blocks, data + a * each, out + a * each);
+    return true;
+}
