@@ -42,6 +42,8 @@ struct assay_options {
     int keep_all;           /* not 0: keep every sample, however many */
     const char *program;    /* names the root of the tree; NULL: "run" */
     const char *class_name; /* its class; NULL: none */
+    unsigned keep_first;    /* so many iterations behind the warm-up are kept
+                               in full and no others; 0: a few are chosen */
 };
 
 #ifndef ASSAY_OFF

@@ -19,8 +19,12 @@ enum {
 
 enum assay_status recording_init(struct recording *recording, struct error *err)
 {
+    enum assay_status st = ASSAY_OK;
+
     if (!recording->keep_all)
-        return detail_new(&recording->detail, err);
+        st = detail_new(&recording->detail, err);
+    if (st || (!recording->keep_all && !recording->keep_first))
+        return st;
     recording->batch = mem_array(batch_samples, sizeof *recording->batch);
     return recording->batch
                ? ASSAY_OK
@@ -136,6 +140,28 @@ static void flush_batch(struct recording *recording)
     recording->n_batch = 0;
 }
 
+/* Whether it goes to the file whatever comes behind it. */
+static bool is_kept(const struct recording *recording,
+                    const struct sample *sample)
+{
+    return recording->keep_all || sample->iteration < recording->keep_first;
+}
+
+/* Whether it is kept if it proves to be of interest. */
+static bool is_candidate(const struct recording *recording,
+                         const struct sample *sample)
+{
+    return !recording->keep_first || sample->iteration == RUN_NONE;
+}
+
+static void keep_sample(struct recording *recording,
+                        const struct sample *sample)
+{
+    recording->batch[recording->n_batch++] = *sample;
+    if (recording->n_batch == batch_samples)
+        flush_batch(recording);
+}
+
 static void take_sample(struct recording *recording,
                         const struct sample *sample)
 {
@@ -147,14 +173,11 @@ static void take_sample(struct recording *recording,
         recording_fail(recording, st, &err);
         return;
     }
-    if (!recording->keep_all) {
+    if (is_kept(recording, sample))
+        keep_sample(recording, sample);
+    else if (is_candidate(recording, sample))
         recording_fail(recording, detail_add(recording->detail, sample, &err),
                        &err);
-        return;
-    }
-    recording->batch[recording->n_batch++] = *sample;
-    if (recording->n_batch == batch_samples)
-        flush_batch(recording);
 }
 
 static uint32_t phase_of(const struct drain_state *state)

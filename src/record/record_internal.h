@@ -81,6 +81,7 @@ struct drained_name {
 struct recording {
     unsigned generation; /* 0: none */
     bool keep_all;
+    uint32_t keep_first; /* iterations; 0: detail chooses some */
     struct run *run;
     struct store_writer *store;
     struct ticks_map clock;
@@ -91,7 +92,7 @@ struct recording {
     struct counter_sample *counters; /* of this pass */
     size_t n_counters, counters_capacity;
     struct live live;
-    struct sample *batch; /* for the file, with keep_all */
+    struct sample *batch; /* for the file; NULL where detail chooses all */
     size_t n_batch;
 
     struct run_health ended; /* of threads that are gone */

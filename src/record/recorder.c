@@ -95,6 +95,7 @@ static enum assay_status open_recording(struct recording *recording,
     enum assay_status st = store_open(path, &recording->store, err);
 
     recording->keep_all = options->keep_all != 0;
+    recording->keep_first = options->keep_first;
     if (!st)
         st = run_new(&recording->run, err);
     if (!st)

@@ -81,7 +81,8 @@ struct train_config {
     } optimizer;
     struct {
         int64_t warmup_steps; /* before anything is counted */
-        bool keep_all;        /* every span of every step */
+        int64_t full_steps;   /* -1: the first, the slowest, a median one and
+                                 the last */
         const char *output;   /* the folder that gets run and checkpoints */
     } profile;
 

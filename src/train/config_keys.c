@@ -108,10 +108,10 @@ const struct config_key config_keys[] = {
 
     {IN(profile, warmup_steps, CONFIG_INTEGER), ANY_COUNT,
      .meaning = "steps before anything is counted"},
-    {IN(profile, keep_all, CONFIG_FLAG),
-     .meaning =
-         "record every step in full; otherwise the first, the slowest, a "
-         "median one and the last"},
+    {IN(profile, full_steps, CONFIG_INTEGER), .min = 1, ANY_COUNT,
+     .automatic = "the first, the slowest, a median one and the last",
+     .meaning = "steps behind these whose every span is kept, for the trace "
+                "and the HTML"},
     {IN(profile, output, CONFIG_TEXT),
      .meaning = "the folder of the run and the checkpoints"},
     {.section = NULL},
@@ -146,7 +146,7 @@ struct train_config train_config_defaults(void)
                       .warmup_factor = 0.001,
                       .step_epochs = 3,
                       .step_gamma = 0.1},
-        .profile = {.warmup_steps = 3, .output = "train"},
+        .profile = {.warmup_steps = 3, .full_steps = -1, .output = "train"},
     };
 }
 

@@ -146,6 +146,13 @@ static uint64_t warm_up_of(const struct train_config *config,
     return wanted < most ? wanted : most;
 }
 
+static unsigned full_steps_of(const struct train_config *config)
+{
+    int64_t wanted = config->profile.full_steps;
+
+    return wanted < 0 ? 0 : (unsigned)wanted;
+}
+
 static enum assay_status open_trainer(struct training *training,
                                       struct error *err)
 {
@@ -168,7 +175,7 @@ static enum assay_status open_trainer(struct training *training,
         .n_steps = plan->n_steps,
         .n_epochs = config->training.steps ? 0 : plan->n_epochs,
         .n_warm_up = warm_up_of(config, plan),
-        .keeps_all = config->profile.keep_all,
+        .n_full = full_steps_of(config),
         .run_path = job->run_path,
         .checkpoint_path = job->checkpoint_path,
         .checkpoint_every = (uint64_t)config->training.checkpoint_every,

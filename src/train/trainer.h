@@ -78,7 +78,9 @@ struct trainer_options {
                              Must be of the same model, optimizer, seed and
                              number of threads: see train_checkpoint.h */
     uint64_t n_warm_up;   /* steps before anything is counted */
-    bool keeps_all;       /* every span of every step, not of a few */
+    unsigned n_full;      /* steps behind these that are recorded in full;
+                             0: the first, the slowest, a median one and the
+                             last */
     const char *run_path; /* NULL: nothing is recorded */
     const char *checkpoint_path;
     uint64_t checkpoint_every; /* steps; 0: at the end only */

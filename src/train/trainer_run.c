@@ -120,7 +120,7 @@ static enum assay_status start_recording(struct trainer *trainer,
     const struct trainer_options *options = &trainer->options;
     struct assay_options recording = {
         .warm_up = (unsigned)options->n_warm_up,
-        .keep_all = options->keeps_all,
+        .keep_first = options->n_full,
         .program = "training",
     };
     enum assay_status st;

@@ -2,6 +2,7 @@
 #include "recorded.h"
 
 #include "base/mem.h"
+#include "record/detail.h"
 #include "record/thread_buffer.h"
 
 TEST(a_span_lasts_from_its_begin_to_its_end)
@@ -527,6 +528,50 @@ TEST(with_keep_all_every_sample_is_in_the_file)
     run = recorded_stop();
     CHECK_INT(stats_of(run, "span").calls, n_spans);
     CHECK_INT(run_kept_count(run), n_spans);
+    run_free(run);
+}
+
+/* An iteration of n_spans, and a span between it and the next. */
+static void iterate(int n_spans)
+{
+    assay_iteration_begin();
+    for (int i = 0; i < n_spans; i++) {
+        assay_begin("span");
+        assay_end();
+    }
+    assay_iteration_end();
+    assay_begin("between");
+    assay_end();
+}
+
+/* More than the recorder keeps of an iteration that it chooses itself. */
+TEST(with_keep_first_so_many_iterations_are_whole_and_no_others)
+{
+    enum { n_spans = DETAIL_MAX_OF_ITERATION + 1000, n_first = 3 };
+    static const struct assay_options options = {.warm_up = 2,
+                                                 .keep_first = n_first};
+    size_t in_iteration[n_first] = {0}, n_outside = 0;
+    struct run *run;
+
+    recorded_start(&options);
+    for (int i = 0; i < 7; i++)
+        iterate(i == 3 ? n_spans : 10);
+    run = recorded_stop();
+    CHECK_INT(stats_of(run, "span").calls, n_spans + 4 * 10);
+    for (size_t i = 0; i < run_kept_count(run); i++) {
+        uint32_t iteration = run_kept(run, i)->iteration;
+
+        if (iteration == RUN_NONE) {
+            n_outside++;
+            continue;
+        }
+        CHECK(iteration < n_first);
+        in_iteration[iteration]++;
+    }
+    CHECK_INT(in_iteration[0], 10 + 1); /* and the iteration itself */
+    CHECK_INT(in_iteration[1], n_spans + 1);
+    CHECK_INT(in_iteration[2], 10 + 1);
+    CHECK_INT(n_outside, 7);
     run_free(run);
 }
 

@@ -8,6 +8,7 @@
 #include "test.h"
 #include "train/train_data.h"
 #include "train/train_model.h"
+#include "views/views.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,62 @@ TEST(a_training_that_is_all_warm_up_has_one_step_that_counts)
     CHECK_STATUS(store_load(test_path("run.assay"), &run, &err), ASSAY_OK,
                  &err);
     CHECK_INT(run_iteration_count(run), 1);
+    run_free(run);
+    train_config_release(&config);
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+
+    while ((text = strstr(text, part))) {
+        text += strlen(part);
+        n++;
+    }
+    return n;
+}
+
+/* Spans of a step: as many as of any other. */
+static size_t spans_of_step(const struct run *run)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < run_cell_count(run); i++) {
+        if (!run_cell(run, i)->is_outside)
+            n += run_cell(run, i)->calls.n;
+    }
+    return n / run_iteration_count(run);
+}
+
+TEST(a_trace_has_so_many_steps_in_full_as_were_asked_for)
+{
+    struct train_config config = small_config();
+    struct train_report report;
+    struct str trace = {0};
+    struct sink sink = sink_to_str(&trace);
+    size_t in_step[3] = {0};
+    struct heard heard;
+    struct run *run;
+
+    set(&config, "training.steps", "9");
+    set(&config, "profile.full_steps", "3");
+    CHECK_STATUS(train(&config, NULL, &heard, &report), ASSAY_OK, &err);
+    CHECK_STATUS(store_load(test_path("run.assay"), &run, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(run_iteration_count(run), 8);
+    for (size_t i = 0; i < run_kept_count(run); i++) {
+        if (run_kept(run, i)->iteration == RUN_NONE)
+            continue;
+        CHECK(run_kept(run, i)->iteration < 3);
+        in_step[run_kept(run, i)->iteration]++;
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(in_step[i], spans_of_step(run));
+
+    CHECK_STATUS(view_trace(run, &sink, &err), ASSAY_OK, &err);
+    CHECK_INT(count(str_text(&trace), "\"name\": \"forward\""), 3);
+    CHECK_INT(count(str_text(&trace), "\"name\": \"backward\""), 3);
+    str_release(&trace);
     run_free(run);
     train_config_release(&config);
 }
