@@ -109,6 +109,11 @@ struct backend_class {
     void (*executed)(const struct backend *backend, const struct node *node,
                      size_t at, const struct tensor *const *inputs,
                      const struct tensor *outputs, struct cost *cost);
+    /* Optional, the same for a backward step that it just ran. */
+    void (*executed_backward)(const struct backend *backend,
+                              const struct node *node, size_t at,
+                              const struct op_backward *pass,
+                              struct cost *cost);
 
     /* Optional (none): bytes of the pool held for kernels: reordered weights,
      * scratch. */

@@ -243,31 +243,37 @@ static enum assay_status run_portable(struct engine *engine, struct step *step,
                                          &step->pass, err);
 }
 
+static bool has_kernel(const struct engine *engine, const struct step *step)
+{
+    const struct backend *backend = engine->backend;
+
+    return !step->node->op->is_view && backend->class->can_backward &&
+           backend->class->can_backward(backend, step->node);
+}
+
 static enum assay_status run_kernel(struct engine *engine, struct step *step,
                                     struct error *err)
 {
     struct backend *backend = engine->backend;
-    const struct backend_class *class = backend->class;
 
     if (step->node->op->is_view)
         return pass_view(engine, step, err);
-    if (class->can_backward && class->can_backward(backend, step->node))
-        return class->backward(backend, &engine->context, step->node, step->at,
-                               &step->pass, err);
+    if (has_kernel(engine, step))
+        return backend->class->backward(backend, &engine->context, step->node,
+                                        step->at, &step->pass, err);
     return run_portable(engine, step, err);
 }
 
-/* As often as the first two inputs ask for it, what the forward pass cost. */
-static void count_cost(const struct engine *engine, const struct step *step)
+static void count_bytes(const struct step *step, struct cost *cost)
 {
     const struct node *node = step->node;
-    const struct cost *forward = &engine->costs[step->at];
-    struct cost *cost = &engine->tape->nodes[step->at].cost;
-    uint64_t times = (step->pass.wanted & 1) + (step->pass.wanted >> 1 & 1);
 
-    *cost = (struct cost){0};
-    for (size_t i = 0; i < node->n_outputs; i++)
-        cost->read_bytes += step->dy_list[i] ? tensor_bytes(&step->dy[i]) : 0;
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        if (step->dy_list[i])
+            cost->read_bytes += tensor_bytes(&step->dy[i]);
+        if (step->outputs[i].buffer)
+            cost->read_bytes += tensor_bytes(&step->outputs[i]);
+    }
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (step->inputs[i].buffer)
             cost->read_bytes += tensor_bytes(&step->inputs[i]);
@@ -275,6 +281,21 @@ static void count_cost(const struct engine *engine, const struct step *step)
             cost->write_bytes += tensor_bytes(&step->dx[i]);
     }
     cost->done_bytes = cost->read_bytes + cost->write_bytes;
+    if (node->op->is_view && step->dx[0].buffer == step->dy[0].buffer)
+        cost->done_bytes = 0;
+}
+
+/* As often as the first two inputs ask for it, what the forward pass cost. */
+static void count_cost(const struct engine *engine, const struct step *step)
+{
+    const struct node *node = step->node;
+    const struct backend *backend = engine->backend;
+    const struct cost *forward = &engine->costs[step->at];
+    struct cost *cost = &engine->tape->nodes[step->at].cost;
+    uint64_t times = (step->pass.wanted & 1) + (step->pass.wanted >> 1 & 1);
+
+    *cost = (struct cost){0};
+    count_bytes(step, cost);
     if (node->op->backward_cost) {
         node->op->backward_cost(node, &step->pass, cost);
     } else {
@@ -282,16 +303,30 @@ static void count_cost(const struct engine *engine, const struct step *step)
         cost->flops = times * forward->flops;
     }
     cost->done_flops = 2 * cost->macs + cost->flops;
+    if (backend->class->executed_backward && has_kernel(engine, step))
+        backend->class->executed_backward(backend, node, step->at, &step->pass,
+                                          cost);
+}
+
+/* A value that several nodes read: its gradient is a sum. */
+static void count_sum(const struct tensor *dx, struct cost *cost)
+{
+    cost->flops += tensor_elements(dx);
+    cost->done_flops += tensor_elements(dx);
+    cost->done_bytes += 3 * tensor_bytes(dx);
 }
 
 static enum assay_status hand_on(struct engine *engine, struct step *step,
                                  struct error *err)
 {
+    struct tape *tape = engine->tape;
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < step->node->n_inputs; i++) {
         if (!op_wants(&step->pass, i) || !step->dx[i].buffer)
             continue;
+        if (tape->values[step->node->inputs[i]].gradient.buffer)
+            count_sum(&step->dx[i], &tape->nodes[step->at].cost);
         st = take_gradient(engine, step->node->inputs[i], step->dx[i], err);
         step->dx[i] = (struct tensor){0};
     }

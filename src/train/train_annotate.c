@@ -8,7 +8,6 @@
 #include "store/store.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 /* The three subtrees of a step. */
 enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_OPTIMIZER, N_PASSES };
@@ -42,11 +41,6 @@ static enum assay_status add_node(struct annotation_work *all,
                             (double)trainer->n_measured);
         if (!st && place != RUN_NONE && pass == PASS_FORWARD)
             all->work[place].kept_bytes += (double)work->kept_bytes;
-        /* Backward kernels do not tell what they executed: Winograd's do
-         * less than the direct ones, whose work the MACs are. */
-        if (!st && place != RUN_NONE && pass == PASS_BACKWARD &&
-            work->backward.macs > 0)
-            all->work[place].done_flops = NAN;
     }
     return st;
 }

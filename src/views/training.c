@@ -106,6 +106,7 @@ static void add_pass(struct row *row, enum pass pass, const struct row *from)
         return;
     row->total_ns = add_known(row->total_ns, from->total_ns);
     work_add(&row->work, &from->work);
+    bound_add(&row->bound, &from->bound);
     if (from->peak_bytes > row->peak_bytes)
         row->peak_bytes = from->peak_bytes;
 }
@@ -193,7 +194,6 @@ enum assay_status training_join(const struct rows *rows,
                            "the rows of a view");
     }
     joined->has_passes = true;
-    joined->has_bounds = false; /* a bound is of one pass */
     append(joined, &rows->items[0], 0);
     for (size_t i = 1; i < rows->n; i++) {
         if (rows->items[i].depth != 1 || is_pass(training, i))

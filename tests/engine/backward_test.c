@@ -299,6 +299,11 @@ TEST(gradients_of_all_readers_and_of_all_losses_add_up)
     CHECK_STATUS(engine_run(engine, NULL, losses, &err), ASSAY_OK, &err);
     CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
     check_gradient(engine, w, 12, 20, 28); /* 8 w + 4 */
+    /* b comes back behind c: three sums, of two that are read into one. */
+    CHECK_INT(engine_backward_cost(engine, 2)->done_flops, 0);
+    CHECK_INT(engine_backward_cost(engine, 1)->done_flops, 3);
+    CHECK_INT(engine_backward_cost(engine, 1)->done_bytes,
+              3 * 3 * 4 + 3 * 3 * 4);
     tensor_release(&losses[0]);
     tensor_release(&losses[1]);
     engine_free(engine);
@@ -504,6 +509,7 @@ TEST(a_view_hands_the_gradient_back_in_the_shape_of_its_input)
     step(engine, NULL);
     check_gradient(engine, w, 1, 1, 1);
     CHECK_INT(engine_gradient(engine, w)->shape.rank, 1);
+    CHECK_INT(engine_backward_cost(engine, 0)->done_bytes, 0);
     engine_free(engine);
     small_free(&small);
 }

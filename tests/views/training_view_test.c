@@ -309,6 +309,61 @@ TEST(the_summary_of_a_training_leaks_nothing_without_memory)
     run_free(run);
 }
 
+/* What the convolutions executed in a pass, at peaks of 100 GFLOP/s and
+ * 10 GB/s. */
+static void set_done(struct run *run, const char *pass, const char *name,
+                     double flops, double bytes)
+{
+    uint32_t top = made_scope(run, RUN_ROOT, pass, "");
+    uint32_t backbone = made_scope(run, top, "backbone", "Backbone");
+    struct scope_work work = scope_work_unknown();
+
+    work.macs = flops / 2;
+    work.done_flops = flops;
+    work.done_bytes = bytes;
+    CHECK_STATUS(run_work_set(run, made_scope(run, backbone, name, "Conv2d"),
+                              &work, &err),
+                 ASSAY_OK, &err);
+}
+
+/* The last word of the line with that name in it. */
+static void check_bound(const char *tree, const char *name, const char *bound)
+{
+    const char *at = strstr(tree, name);
+    const char *end = at ? strchr(at, '\n') : NULL;
+    size_t n = strlen(bound);
+
+    CHECK(end != NULL);
+    CHECK(strncmp(end - n - 1, " ", 1) == 0);
+    CHECK(strncmp(end - n, bound, n) == 0);
+}
+
+TEST(a_module_s_bound_is_that_of_most_of_its_passes)
+{
+    struct run *run = empty_run();
+    struct view_options options = view_defaults(term_plain(160));
+    struct str text;
+
+    for (uint32_t step = 0; step < 12; step++)
+        train_step(run, step);
+    set_fact(run, "machine.peak_gflops", "100");
+    set_fact(run, "machine.read_gbs", "10");
+    set_fact(run, "machine.launch_us", "1");
+    /* Of 20 ms the arithmetic needs 15, of 30 ms memory 25. */
+    set_done(run, "forward", "conv1", 1.5e9, 1e6);
+    set_done(run, "backward", "conv1", 1e9, 250e6);
+    /* Of 30 and 60 ms the arithmetic needs 20 and 50. */
+    set_done(run, "forward", "conv2", 2e9, 1e6);
+    set_done(run, "backward", "conv2", 5e9, 1e6);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    text = view_text(view_tree, run, &options);
+    check_bound(text.text, "conv1 ", "mixed");
+    check_bound(text.text, "conv2 ", "compute");
+    check_bound(text.text, "head ", "-");
+    str_release(&text);
+    run_free(run);
+}
+
 TEST(a_run_without_a_backward_pass_is_no_training)
 {
     struct run *run = made_detector();

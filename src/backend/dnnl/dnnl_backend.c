@@ -289,17 +289,19 @@ static void explain(const struct backend *backend, const struct node *node,
     }
 }
 
-/* The kernel that ran last is the first of its node's. */
 static void executed(const struct backend *backend, const struct node *node,
                      size_t at, const struct tensor *const *inputs,
                      const struct tensor *outputs, struct cost *cost)
 {
-    const struct onednn *dn = (const struct onednn *)backend;
+    executed_forward((const struct onednn *)backend, node, at, inputs, outputs,
+                     cost);
+}
 
-    const struct kernel *kernel = *kernel_list(dn, DIRECTION_FORWARD, at);
-
-    if (kernel && tensor_elements(&outputs[0]) > 0)
-        executed_work(kernel, node, inputs, outputs, cost);
+static void executed_back(const struct backend *backend,
+                          const struct node *node, size_t at,
+                          const struct op_backward *pass, struct cost *cost)
+{
+    executed_backward((const struct onednn *)backend, node, at, pass, cost);
 }
 
 static void memory(const struct backend *backend, size_t *weights_bytes,
@@ -339,6 +341,7 @@ const struct backend_class backend_dnnl = {
     .settle = settle,
     .explain = explain,
     .executed = executed,
+    .executed_backward = executed_back,
     .memory = memory,
     .library = library,
 };

@@ -427,11 +427,15 @@ onednn_backward own_backward;
 
 /* ---- executed.c: what a kernel computes and moves ------------------------ */
 
-/* Corrects done_flops and done_bytes of the direct algorithm on dense
- * tensors. */
-void executed_work(const struct kernel *kernel, const struct node *node,
-                   const struct tensor *const *inputs,
-                   const struct tensor *outputs, struct cost *cost);
+/* Correct done_flops and done_bytes of the direct algorithm on dense tensors,
+ * for a node that just ran: the kernel that ran last is the first of its
+ * node's. */
+void executed_forward(const struct onednn *dn, const struct node *node,
+                      size_t at, const struct tensor *const *inputs,
+                      const struct tensor *outputs, struct cost *cost);
+void executed_backward(const struct onednn *dn, const struct node *node,
+                       size_t at, const struct op_backward *pass,
+                       struct cost *cost);
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 

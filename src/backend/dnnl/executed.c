@@ -1,4 +1,5 @@
-/* backend/dnnl/executed.c - what the kernel of a node computes and moves. */
+/* backend/dnnl/executed.c - what the kernels of a node compute and move, both
+ * ways. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/conv2d.h"
@@ -8,13 +9,18 @@
 
 /* Winograd's F(m x m, 3 x 3) on tiles of m + 2: products a tile and pair of
  * channels, and the FLOP of transforming a tile of one channel on its way in
- * and out. Of 2: the counts of Lavin and Gray (2015), table 1. Of 4: oneDNN's
- * transforms, 12 multiply-adds and 16 FLOP a line of a tile. Weights are
- * transformed once, when they are packed. */
+ * and out, and of the weights of a pair of channels or of their gradient. Of 2:
+ * the counts of Lavin and Gray (2015), table 1. Of 4: oneDNN's transforms, a
+ * line of a tile after the other: 12 lines of 12 multiply-adds on the way in,
+ * 10 of 16 FLOP on the way out. Backward to the weights, F(3 x 3, 4 x 4), the
+ * gradient of the output goes in with as many as it came out. */
 static const struct winograd {
     const char *name; /* part of an implementation's */
-    uint64_t m, products, in_flops, out_flops;
-} winograds[] = {{"4x3", 4, 36, 12 * 12 * 2, 10 * 16}, {"2x3", 2, 16, 32, 24}};
+    uint64_t m, products;
+    uint64_t in_flops, out_flops;
+    uint64_t weight_flops, gradient_flops;
+} winograds[] = {{"4x3", 4, 36, 12 * 12 * 2, 10 * 16, 9 * 15, 9 * 13},
+                 {"2x3", 2, 16, 32, 24, 28, 0}};
 
 /* NULL: the direct algorithm. One of an unknown tile is taken for the one that
  * does the least. */
@@ -57,11 +63,16 @@ static uint64_t pairs_inside(const struct conv2d_attrs *attrs, int axis,
     return n;
 }
 
+/* As many in each direction: a pair that meets nothing is skipped whichever
+ * of its three parts is made. */
 static uint64_t direct_flops(const struct kernel *kernel,
+                             enum direction direction,
                              const struct conv2d_attrs *attrs,
                              const struct shape *w)
 {
-    const dnnl_dim_t *in = kernel->src.dims, *out = kernel->dst.dims;
+    bool is_back = direction == DIRECTION_DATA;
+    const dnnl_dim_t *in = is_back ? kernel->dst.dims : kernel->src.dims;
+    const dnnl_dim_t *out = is_back ? kernel->src.dims : kernel->dst.dims;
     uint64_t places = pairs_inside(attrs, 0, in[2], out[2], w->dims[2]) *
                       pairs_inside(attrs, 1, in[3], out[3], w->dims[3]) *
                       (uint64_t)in[0];
@@ -71,37 +82,105 @@ static uint64_t direct_flops(const struct kernel *kernel,
     return 2 * places * channels(&kernel->src) * channels(&kernel->dst);
 }
 
-static uint64_t count_tiles(const struct kernel *kernel,
+static uint64_t ceil_div(dnnl_dim_t a, uint64_t b)
+{
+    return ((uint64_t)a + b - 1) / b;
+}
+
+static uint64_t count_tiles(const dnnl_memory_desc_t *made,
                             const struct winograd *winograd)
 {
-    const dnnl_dim_t *out = kernel->dst.dims;
-    uint64_t m = winograd->m;
+    return (uint64_t)made->dims[0] * ceil_div(made->dims[2], winograd->m) *
+           ceil_div(made->dims[3], winograd->m);
+}
 
-    return (uint64_t)out[0] * (((uint64_t)out[2] + m - 1) / m) *
-           (((uint64_t)out[3] + m - 1) / m);
+/* How often the primitive runs: the last part reaches back. */
+static uint64_t count_parts(const struct kernel *kernel)
+{
+    if (!kernel->part.images)
+        return 1;
+    return ceil_div(kernel->dst.dims[0], (uint64_t)kernel->part.images) *
+           ceil_div(kernel->dst.dims[2], (uint64_t)kernel->part.rows);
+}
+
+/* For inference weights are transformed once, when they are packed. */
+static bool transforms_weights(const struct kernel *kernel)
+{
+    return kernel->weights.format_kind != dnnl_format_kind_wino;
 }
 
 static uint64_t winograd_flops(const struct kernel *kernel,
+                               enum direction direction,
                                const struct winograd *winograd)
 {
     uint64_t in = channels(&kernel->src), out = channels(&kernel->dst);
+    uint64_t of_weights = 0;
 
-    return count_tiles(kernel, winograd) *
-           (2 * winograd->products * in * out + winograd->in_flops * in +
-            winograd->out_flops * out);
+    if (direction == DIRECTION_WEIGHTS)
+        of_weights = winograd->gradient_flops;
+    else if (transforms_weights(kernel))
+        of_weights = winograd->weight_flops;
+    return count_parts(kernel) *
+           (count_tiles(&kernel->part_dst, winograd) *
+                (2 * winograd->products * in * out + winograd->in_flops * in +
+                 winograd->out_flops * out) +
+            of_weights * in * out);
 }
 
-/* Transformed tiles are written and read back: all of them where the scratch
- * memory holds all; where it holds a few at a time, they stay in the cache. */
+/* Transformed tiles and weights are written and read back: all of them where
+ * the scratch memory holds all; where it holds a few at a time, they stay in
+ * the cache. */
 static uint64_t winograd_bytes(const struct kernel *kernel,
                                const struct winograd *winograd)
 {
-    uint64_t tiles = count_tiles(kernel, winograd) * winograd->products *
-                     (channels(&kernel->src) + channels(&kernel->dst)) *
-                     sizeof(float);
-    uint64_t held = bytes_of(&kernel->scratch);
+    uint64_t in = channels(&kernel->src), out = channels(&kernel->dst);
+    uint64_t numbers = count_tiles(&kernel->dst, winograd) * (in + out);
+    uint64_t held = bytes_of(&kernel->scratch), bytes;
 
-    return 2 * (held < tiles ? held : tiles);
+    if (transforms_weights(kernel))
+        numbers += in * out;
+    bytes = numbers * winograd->products * sizeof(float);
+    return 2 * (held < bytes ? held : bytes);
+}
+
+/* 0: as many as the direct algorithm on dense tensors. */
+static uint64_t kernel_flops(const struct kernel *kernel,
+                             enum direction direction, const struct node *node,
+                             const struct tensor *const *inputs)
+{
+    const struct winograd *winograd = find_winograd(kernel);
+
+    if (winograd)
+        return winograd_flops(kernel, direction, winograd);
+    if (node->op == &op_conv2d)
+        return direct_flops(kernel, direction, conv2d_attrs(node),
+                            &inputs[CONV2D_WEIGHT]->shape);
+    return 0;
+}
+
+static bool is_blocked(const dnnl_memory_desc_t *desc)
+{
+    return desc->format_kind != dnnl_blocked ||
+           desc->format_desc.blocking.inner_nblks > 0;
+}
+
+/* In training, weights that are scaled are copied for it, and those that the
+ * kernel wants in blocks are laid out for each pass; their gradients take the
+ * same way back. */
+static uint64_t packing_bytes(const struct kernel *kernel,
+                              const struct node *node,
+                              const struct tensor *const *inputs)
+{
+    uint64_t weights, bytes = 0;
+
+    if (kernel->weights.ndims == 0)
+        return 0;
+    weights = tensor_bytes(inputs[1]);
+    if (is_blocked(&kernel->weights))
+        bytes += weights + bytes_of(&kernel->weights);
+    if (node->op == &op_conv2d && conv2d_scale(node, inputs))
+        bytes += 2 * weights;
+    return bytes;
 }
 
 /* Reorders read and write a map once more. */
@@ -134,20 +213,115 @@ static uint64_t moved_bytes(const struct kernel *kernel,
     return bytes;
 }
 
-void executed_work(const struct kernel *kernel, const struct node *node,
-                   const struct tensor *const *inputs,
-                   const struct tensor *outputs, struct cost *cost)
+void executed_forward(const struct onednn *dn, const struct node *node,
+                      size_t at, const struct tensor *const *inputs,
+                      const struct tensor *outputs, struct cost *cost)
 {
-    const struct winograd *winograd = find_winograd(kernel);
+    const struct kernel *kernel = *kernel_list(dn, DIRECTION_FORWARD, at);
+    const struct winograd *winograd;
+    uint64_t flops;
 
+    if (!kernel || tensor_elements(&outputs[0]) == 0)
+        return;
+    winograd = find_winograd(kernel);
+    flops = kernel_flops(kernel, DIRECTION_FORWARD, node, inputs);
     cost->done_bytes = moved_bytes(kernel, inputs, cost) +
                        reorder_bytes(kernel, node, inputs, outputs);
-    if (winograd) {
-        cost->done_flops = winograd_flops(kernel, winograd) + cost->flops;
+    if (dn->options.is_training)
+        cost->done_bytes += packing_bytes(kernel, node, inputs);
+    if (winograd)
         cost->done_bytes += winograd_bytes(kernel, winograd);
-    } else if (node->op == &op_conv2d) {
-        cost->done_flops = direct_flops(kernel, conv2d_attrs(node),
-                                        &inputs[CONV2D_WEIGHT]->shape) +
-                           cost->flops;
+    if (flops)
+        cost->done_flops = flops + cost->flops;
+}
+
+/* ---- backward ------------------------------------------------------------ */
+
+/* A ReLU that is fused has read the output and made another gradient. */
+static bool has_relu(const struct op_backward *pass)
+{
+    return pass->outputs[0].buffer != NULL;
+}
+
+/* It lays the gradient out as the output is first. */
+static uint64_t relu_bytes(const struct op_backward *pass)
+{
+    const struct tensor *dy = pass->dy[0];
+    uint64_t bytes = 3 * tensor_bytes(dy);
+
+    if (dy->layout != pass->outputs[0].layout)
+        bytes += 2 * tensor_bytes(dy);
+    return bytes;
+}
+
+/* Backward to the weights: whether the gradient of the output was not laid
+ * out as the kernel reads it. */
+static bool reorders_gradient(const struct kernel *kernel,
+                              const struct op_backward *pass)
+{
+    dnnl_memory_desc_t desc =
+        desc_of(has_relu(pass) ? &pass->outputs[0] : pass->dy[0]);
+
+    return !dnnl_memory_desc_equal(&desc, &kernel->dst);
+}
+
+static uint64_t gradient_bytes(const struct kernel *kernel,
+                               enum direction direction,
+                               const struct node *node,
+                               const struct op_backward *pass)
+{
+    const struct winograd *winograd = find_winograd(kernel);
+    const struct tensor *dy = pass->dy[0];
+    const struct tensor *x = direction == DIRECTION_DATA ? dy : pass->inputs[0];
+    uint64_t bytes = bytes_of(&kernel->src) + bytes_of(&kernel->weights) +
+                     bytes_of(&kernel->dst) + bytes_of(&kernel->workspace) +
+                     packing_bytes(kernel, node, pass->inputs);
+
+    if (kernel->reorders_x)
+        bytes += tensor_bytes(x) + bytes_of(&kernel->src);
+    if (direction == DIRECTION_WEIGHTS && reorders_gradient(kernel, pass))
+        bytes += tensor_bytes(dy) + bytes_of(&kernel->dst);
+    if (winograd)
+        bytes += winograd_bytes(kernel, winograd);
+    return bytes;
+}
+
+/* Whether the step has run a kernel of that direction, and not only the op's
+ * own. */
+static bool has_run(enum direction direction, const struct op_backward *pass)
+{
+    if (direction == DIRECTION_DATA)
+        return op_wants(pass, 0);
+    return op_wants(pass, 1) || op_wants(pass, 2);
+}
+
+void executed_backward(const struct onednn *dn, const struct node *node,
+                       size_t at, const struct op_backward *pass,
+                       struct cost *cost)
+{
+    static const enum direction directions[] = {DIRECTION_DATA,
+                                                DIRECTION_WEIGHTS};
+    uint64_t flops = 0, bytes = 0;
+
+    if (!pass->dy[0] || tensor_elements(pass->dy[0]) == 0)
+        return;
+    if (node->op == &op_add || node->op == &op_dropout) {
+        /* The gradient is handed on as it is. */
+        cost->done_flops = cost->done_bytes = 0;
+        return;
     }
+    for (size_t i = 0; i < sizeof directions / sizeof *directions; i++) {
+        const struct kernel *kernel = *kernel_list(dn, directions[i], at);
+
+        if (!kernel || !has_run(directions[i], pass))
+            continue;
+        flops += kernel_flops(kernel, directions[i], node, pass->inputs);
+        bytes += gradient_bytes(kernel, directions[i], node, pass);
+    }
+    if (flops)
+        cost->done_flops = flops + cost->flops;
+    if (bytes && has_relu(pass))
+        bytes += relu_bytes(pass);
+    if (bytes)
+        cost->done_bytes = bytes;
 }
