@@ -44,38 +44,89 @@ static enum assay_status read_folders(const struct config_texts *folders,
     return st;
 }
 
-/* The folders of both kinds, or the campaign's own; what no model is wanted
- * for is left out. */
-static enum assay_status read_logs(const struct campaign_config *config,
+/* Where both kinds of logs lie. */
+struct logs {
+    struct config_texts of[N_TARGETS]; /* folders */
+    const char *own;                   /* the campaign's */
+};
+
+/* The folders of each kind; the other kind's, or the campaign's own, where
+ * none are named. */
+static enum assay_status find_logs(const struct campaign_config *config,
                                    const struct config_texts *memory,
                                    const struct config_texts *latency,
-                                   struct data_set *set, struct error *err)
+                                   struct logs *out, struct error *err)
 {
-    const struct fingerprint_config *wanted = &config->fingerprint;
-    const char *own = config->profile.log_dir;
-    struct config_texts folder = {&own, 1};
-    enum assay_status st = read_folders(memory, set, err);
+    const struct config_texts own = {&out->own, 1};
+    const struct config_texts *any = memory->n ? memory : latency;
 
-    if (!st &&
-        (memory->n != latency->n ||
-         (memory->n && strcmp(memory->items[0], latency->items[0]) != 0)))
-        st = read_folders(latency, set, err);
-    if (!st && !memory->n && !latency->n && !own)
+    out->own = config->profile.log_dir;
+    if (!any->n && !out->own)
         return error_set(err, ASSAY_BAD_INPUT,
                          "[fingerprint] names no memory_logs or latency_logs");
-    if (!st && !memory->n && !latency->n)
-        st = read_folders(&folder, set, err);
-    for (size_t i = 0; !st && i < set->n_rows; i++) {
-        if (!wanted->memory_model)
-            set->rows[i].value[TARGET_MEMORY] = (double)NAN;
-        if (!wanted->latency_model)
-            set->rows[i].value[TARGET_LATENCY] = (double)NAN;
+    any = any->n ? any : &own;
+    out->of[TARGET_MEMORY] = memory->n ? *memory : *any;
+    out->of[TARGET_LATENCY] = latency->n ? *latency : *any;
+    return ASSAY_OK;
+}
+
+static bool are_same(const struct config_texts *a, const struct config_texts *b)
+{
+    bool is_same = a->n == b->n;
+
+    for (size_t i = 0; is_same && i < a->n; i++)
+        is_same = strcmp(a->items[i], b->items[i]) == 0;
+    return is_same;
+}
+
+static void leave_out(struct data_set *set, size_t first, enum target target)
+{
+    for (size_t i = first; i < set->n_rows; i++)
+        set->rows[i].value[target] = (double)NAN;
+}
+
+/* Rows of stages that are not learned go. */
+static void keep_stages(const struct campaign_config *config,
+                        struct data_set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n_rows; i++) {
+        if (config->learns_stage[set->rows[i].stage])
+            set->rows[n++] = set->rows[i];
     }
-    if (!st && set->n_undescribed)
+    set->n_rows = n;
+}
+
+/* Memory as the one kind of logs has it, latency as the other has; what no
+ * model is wanted for is left out. */
+static enum assay_status read_logs(const struct campaign_config *config,
+                                   const struct logs *logs,
+                                   struct data_set *set, struct error *err)
+{
+    const struct config_texts *memory = &logs->of[TARGET_MEMORY];
+    const struct config_texts *latency = &logs->of[TARGET_LATENCY];
+    enum assay_status st = read_folders(memory, set, err);
+
+    if (!st && !are_same(memory, latency)) {
+        size_t n = set->n_rows;
+
+        leave_out(set, 0, TARGET_LATENCY);
+        st = read_folders(latency, set, err);
+        leave_out(set, n, TARGET_MEMORY);
+    }
+    if (st)
+        return st;
+    keep_stages(config, set);
+    if (!config->fingerprint.memory_model)
+        leave_out(set, 0, TARGET_MEMORY);
+    if (!config->fingerprint.latency_model)
+        leave_out(set, 0, TARGET_LATENCY);
+    if (set->n_undescribed)
         message_note("%zu rows are left out, for their networks have no "
                      "layers: %s",
                      set->n_undescribed, str_text(&set->undescribed));
-    return st;
+    return ASSAY_OK;
 }
 
 static enum assay_status fingerprint_path(const struct campaign_config *config,
@@ -100,13 +151,16 @@ static enum assay_status fit(const struct campaign_config *config,
     struct fingerprint *fingerprint = NULL;
     struct selection selection = {0};
     struct data_set set = {0};
+    struct logs logs;
     struct result result;
     enum assay_status st =
         select_rows(&wanted->train_nets, &wanted->train_logs, &selection, err);
 
     if (!st)
-        st = read_logs(config, &wanted->memory_logs, &wanted->latency_logs,
-                       &set, err);
+        st = find_logs(config, &wanted->memory_logs, &wanted->latency_logs,
+                       &logs, err);
+    if (!st)
+        st = read_logs(config, &logs, &set, err);
     if (!st)
         st = fingerprint_fit(&set, &selection, &how, &fingerprint, err);
     if (!st)
@@ -132,15 +186,18 @@ static enum assay_status eval(const struct campaign_config *config,
     struct evaluation evaluation = {0};
     struct selection selection = {0};
     struct data_set set = {0};
+    struct logs logs;
     struct result result;
     enum assay_status st =
         select_rows(&wanted->eval_nets, &wanted->eval_logs, &selection, err);
 
     if (!st)
-        st = read_logs(
+        st = find_logs(
             config, has_own ? &wanted->eval_memory_logs : &wanted->memory_logs,
-            has_own ? &wanted->eval_latency_logs : &wanted->latency_logs, &set,
+            has_own ? &wanted->eval_latency_logs : &wanted->latency_logs, &logs,
             err);
+    if (!st)
+        st = read_logs(config, &logs, &set, err);
     if (!st)
         st = fingerprint_read(path, n_threads, &fingerprint, err);
     if (!st)

@@ -79,7 +79,7 @@ static const struct key profile_keys[] = {
 static const struct key fingerprint_keys[] = {
     FLAG(fingerprint, evaluate),
     FLAG(fingerprint, overwrite),
-    TEXT(fingerprint, stage),
+    TEXTS(fingerprint, stage),
     FLAG(fingerprint, memory_model),
     FLAG(fingerprint, latency_model),
     TEXTS(fingerprint, train_nets),
@@ -354,7 +354,7 @@ static void set_defaults(struct campaign_config *config)
     config->profile.dataset = "imagenet";
     config->profile.stage = (struct config_texts){stages, 2};
     config->profile.profile_variables = (struct config_texts){variables, 2};
-    config->fingerprint.stage = "training";
+    config->fingerprint.stage = config->profile.stage;
 }
 
 static enum assay_status check(struct campaign_config *config,
@@ -370,6 +370,9 @@ static enum assay_status check(struct campaign_config *config,
         st = check_create(config, err);
     if (!st && config->has_profile)
         st = check_profile(config, err);
+    if (!st && config->has_fingerprint)
+        st = mark_names(&config->fingerprint.stage, stage_names,
+                        config->learns_stage, "stage", err);
     return st;
 }
 

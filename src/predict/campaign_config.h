@@ -51,7 +51,7 @@ struct profile_config {
 /* [fingerprint]: a device is learned from what was measured. */
 struct fingerprint_config {
     bool evaluate, overwrite;
-    const char *stage;
+    struct config_texts stage; /* those that are learned */
     bool memory_model, latency_model;
     struct config_texts train_nets, eval_nets;
     struct config_numbers train_logs, eval_logs;
@@ -66,7 +66,7 @@ struct campaign_config {
     struct profile_config profile;
     struct fingerprint_config fingerprint;
     enum prune_mode mode;
-    bool has_stage[N_STAGES];
+    bool has_stage[N_STAGES], learns_stage[N_STAGES];
     bool has_target[N_TARGETS];
     struct arena arena;
 };
