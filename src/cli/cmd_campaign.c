@@ -117,7 +117,7 @@ static void tell_test(void *context, const struct campaign_progress *progress)
 {
     const struct campaign_test *test = progress->test;
     const struct campaign_result *result = progress->result;
-    char left[UNITS_MAX] = "", value[UNITS_MAX];
+    char left[UNITS_MAX] = "", value[UNITS_MAX], place[64];
 
     (void)context;
     if (!result)
@@ -130,9 +130,13 @@ static void tell_test(void *context, const struct campaign_progress *progress)
         units_bytes(value, result->used_mb * 1024 * 1024);
     if (!isnan(progress->seconds_left))
         units_time(left, progress->seconds_left * 1e9);
-    fprintf(stderr, "%zu/%zu %s %lld %% batch %lld %s %s: %s%s%s%s%s\n",
-            progress->n_done, progress->n_tests, test->network,
-            (long long)test->level, (long long)test->batch,
+    if (progress->round > 1)
+        snprintf(place, sizeof place, "round %zu:", progress->round);
+    else
+        snprintf(place, sizeof place, "%zu/%zu", progress->n_done,
+                 progress->n_tests);
+    fprintf(stderr, "%s %s %lld %% batch %lld %s %s: %s%s%s%s%s\n", place,
+            test->network, (long long)test->level, (long long)test->batch,
             stage_names[test->stage], target_names[test->target], value,
             result->is_passed ? "" : ", ",
             result->is_passed ? "" : result->reason, left[0] ? "   left " : "",
@@ -170,10 +174,10 @@ static enum assay_status show_end(const struct job *job,
                 progress->n_tests,
                 n_run - progress->n_failed - progress->n_skipped,
                 progress->n_failed, progress->n_skipped, progress->n_before);
-    if (progress->n_done < progress->n_tests)
+    if (progress->n_left)
         sink_printf(result.sink,
                     "left     %zu tests; the same command goes on\n",
-                    progress->n_tests - progress->n_done);
+                    progress->n_left);
     if (!job->n_shards)
         sink_printf(result.sink,
                     "wrote    %s/measurements.csv, layers.csv, "

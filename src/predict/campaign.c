@@ -14,7 +14,7 @@ struct campaign {
     struct campaign_progress *progress;
     bool *has_failed; /* one a series */
     double seconds;   /* that tests took */
-    size_t n_timed, n_left;
+    size_t n_timed;
 };
 
 static bool is_mine(const struct campaign_options *options,
@@ -32,10 +32,10 @@ static void tell(const struct campaign *campaign,
 
     progress->test = test;
     progress->result = result;
-    progress->seconds_left = campaign->n_timed && campaign->n_left
+    progress->seconds_left = campaign->n_timed && progress->n_left
                                  ? campaign->seconds /
                                        (double)campaign->n_timed *
-                                       (double)campaign->n_left
+                                       (double)progress->n_left
                                  : NAN;
     if (campaign->options->told)
         campaign->options->told(campaign->options->context, progress);
@@ -47,6 +47,20 @@ static bool is_skipped(const struct campaign *campaign,
 {
     return campaign->config->profile.till_first_fail &&
            campaign->has_failed[test->series];
+}
+
+static enum assay_status try_test(struct campaign *campaign,
+                                  const struct campaign_test *test,
+                                  struct campaign_result *result,
+                                  struct error *err)
+{
+    enum assay_status st;
+
+    tell(campaign, test, NULL);
+    st = campaign_try(test, &campaign->options->limits, result, err);
+    campaign->seconds += result->seconds;
+    campaign->n_timed++;
+    return st;
 }
 
 static enum assay_status run_test(struct campaign *campaign,
@@ -62,11 +76,8 @@ static enum assay_status run_test(struct campaign *campaign,
                  "skipped: a smaller batch failed");
         progress->n_skipped++;
     } else {
-        tell(campaign, test, NULL);
-        st = campaign_try(test, &campaign->options->limits, &result, err);
+        st = try_test(campaign, test, &result, err);
         progress->n_failed += !st && !result.is_passed;
-        campaign->seconds += result.seconds;
-        campaign->n_timed++;
     }
     if (!st)
         st = campaign_log_add(campaign->log, test, &result,
@@ -75,7 +86,25 @@ static enum assay_status run_test(struct campaign *campaign,
         return st;
     campaign->has_failed[test->series] |= !result.is_passed;
     progress->n_done++;
-    campaign->n_left--;
+    progress->n_left--;
+    tell(campaign, test, &result);
+    return ASSAY_OK;
+}
+
+/* A test that fails now and passed before stays as it was. */
+static enum assay_status run_again(struct campaign *campaign,
+                                   const struct campaign_test *test,
+                                   struct error *err)
+{
+    struct campaign_result result;
+    enum assay_status st = try_test(campaign, test, &result, err);
+
+    if (!st)
+        st = campaign_log_again(campaign->log, test, &result,
+                                campaign->config->profile.save, err);
+    if (st)
+        return st;
+    campaign->progress->n_left--;
     tell(campaign, test, &result);
     return ASSAY_OK;
 }
@@ -85,34 +114,74 @@ static bool is_stopped(const struct campaign_options *options)
     return options->stop && *options->stop;
 }
 
+static size_t count_rounds(const struct campaign *campaign,
+                           const struct campaign_test *test)
+{
+    return test->target == TARGET_LATENCY
+               ? (size_t)campaign->config->profile.rounds
+               : 1;
+}
+
+/* The test of a round, where it is not in the log. */
+static enum assay_status visit(struct campaign *campaign,
+                               const struct campaign_test *test,
+                               struct error *err)
+{
+    struct campaign_progress *progress = campaign->progress;
+    bool is_first = progress->round == 1, is_passed;
+    size_t n_rounds;
+    enum assay_status st =
+        campaign_log_find(campaign->log, test, &n_rounds, &is_passed, err);
+
+    if (st)
+        return st;
+    if (is_first && !n_rounds)
+        return run_test(campaign, test, err);
+    if (!is_first && n_rounds < progress->round && is_passed)
+        return run_again(campaign, test, err);
+    if (is_first) {
+        campaign->has_failed[test->series] |= !is_passed;
+        progress->n_done++;
+        progress->n_before++;
+    }
+    progress->n_left--;
+    return ASSAY_OK;
+}
+
+static enum assay_status run_round(struct campaign *campaign,
+                                   const struct campaign_tests *tests,
+                                   struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < tests->n && !is_stopped(campaign->options);
+         i++) {
+        const struct campaign_test *test = &tests->items[i];
+
+        if (is_mine(campaign->options, test) &&
+            campaign->progress->round <= count_rounds(campaign, test))
+            st = visit(campaign, test, err);
+    }
+    return st;
+}
+
 static enum assay_status run_all(struct campaign *campaign,
                                  const struct campaign_tests *tests,
                                  struct error *err)
 {
+    struct campaign_progress *progress = campaign->progress;
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; i < tests->n; i++)
-        campaign->n_left += is_mine(campaign->options, &tests->items[i]);
-    campaign->progress->n_tests = campaign->n_left;
-    for (size_t i = 0; !st && i < tests->n && !is_stopped(campaign->options);
-         i++) {
-        const struct campaign_test *test = &tests->items[i];
-        bool is_there, is_passed;
-
-        if (!is_mine(campaign->options, test))
+    for (size_t i = 0; i < tests->n; i++) {
+        if (!is_mine(campaign->options, &tests->items[i]))
             continue;
-        st = campaign_log_find(campaign->log, test, &is_there, &is_passed, err);
-        if (st)
-            break;
-        if (!is_there) {
-            st = run_test(campaign, test, err);
-            continue;
-        }
-        campaign->has_failed[test->series] |= !is_passed;
-        campaign->progress->n_done++;
-        campaign->progress->n_before++;
-        campaign->n_left--;
+        progress->n_tests++;
+        progress->n_left += count_rounds(campaign, &tests->items[i]);
     }
+    for (progress->round = 1;
+         !st && progress->round <= (size_t)campaign->config->profile.rounds;
+         progress->round++)
+        st = run_round(campaign, tests, err);
     return st;
 }
 

@@ -59,6 +59,7 @@ struct campaign_result {
     double alloc_mb, reserved_mb, used_mb; /* of memory */
     double avail_mb, free_mb, capacity_mb; /* of the machine, before */
     double seconds;                        /* the whole test took */
+    size_t n_rounds; /* that it was measured in; from the log */
     size_t n_steps;
     double steps_ms[64]; /* the first of them */
 };
@@ -69,9 +70,12 @@ typedef enum assay_status campaign_measure(const struct campaign_test *test,
                                            struct campaign_result *result,
                                            struct error *err);
 campaign_measure campaign_measure_here;
+/* The private memory of this process, which limits are on; 0: not known. */
+double campaign_own_mb(void);
 
 struct campaign_limits {
-    size_t memory_bytes; /* 0: nine tenths of what is free */
+    size_t memory_bytes; /* beside what the process begins with; 0: nine
+                            tenths of what is free */
     double seconds;
     int n_threads;
     campaign_measure *measure; /* NULL: campaign_measure_here() */
@@ -92,16 +96,21 @@ struct campaign_log;
 enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
                                     struct error *err);
 void campaign_log_close(struct campaign_log *log); /* accepts NULL */
-/* *is_there: whether the test was run, or passed over, before. */
+/* *n_rounds: how often the test was run, or passed over, before. */
 enum assay_status campaign_log_find(struct campaign_log *log,
                                     const struct campaign_test *test,
-                                    bool *is_there, bool *is_passed,
+                                    size_t *n_rounds, bool *is_passed,
                                     struct error *err);
 /* On disk when it returns. keeps_steps: with the time of each step. */
 enum assay_status campaign_log_add(struct campaign_log *log,
                                    const struct campaign_test *test,
                                    const struct campaign_result *result,
                                    bool keeps_steps, struct error *err);
+/* The same for a test that is there: the lesser latency counts. */
+enum assay_status campaign_log_again(struct campaign_log *log,
+                                     const struct campaign_test *test,
+                                     const struct campaign_result *result,
+                                     bool keeps_steps, struct error *err);
 /* Adds the tests of another log that are not there yet. */
 enum assay_status campaign_log_join(struct campaign_log *log, const char *path,
                                     size_t *n_added, struct error *err);
@@ -123,6 +132,8 @@ struct campaign_progress {
     size_t n_done, n_tests; /* of this run, those that were there included */
     size_t n_before;        /* were there already */
     size_t n_failed, n_skipped;
+    size_t round;        /* from 1; those that follow measure latency again */
+    size_t n_left;       /* tests to run, in all rounds */
     double seconds_left; /* NAN: not known yet */
     const struct campaign_test *test;
     const struct campaign_result *result; /* of it; NULL: it begins */
@@ -136,7 +147,8 @@ struct campaign_options {
     void *context;
 };
 
-/* Runs the tests that the log does not hold. */
+/* Runs the tests that the log does not hold, and latency in as many rounds as
+ * the configuration says: what else a machine does comes and goes. */
 enum assay_status campaign_run(const struct campaign_config *config,
                                const struct campaign_tests *tests,
                                struct campaign_log *log,

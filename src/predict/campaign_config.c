@@ -72,6 +72,7 @@ static const struct key profile_keys[] = {
     FLAG(profile, save),
     TEXT(profile, device),
     FLAG(profile, till_first_fail),
+    NUMBER(profile, rounds, 1, 100),
     TEXT(profile, log_dir),
     TEXT(profile, test_config),
 };
@@ -351,6 +352,7 @@ static void set_defaults(struct campaign_config *config)
     config->create.mode = "random";
     config->create.repeats = 1;
     config->profile.run_profiling = true;
+    config->profile.rounds = 3;
     config->profile.dataset = "imagenet";
     config->profile.stage = (struct config_texts){stages, 2};
     config->profile.profile_variables = (struct config_texts){variables, 2};

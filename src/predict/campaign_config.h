@@ -45,6 +45,7 @@ struct profile_config {
     bool save; /* every step of a test is kept */
     const char *device;
     bool till_first_fail;
+    int64_t rounds; /* in which latency is measured, over all tests */
     const char *log_dir, *test_config;
 };
 

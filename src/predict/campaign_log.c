@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { schema_version = 1, application_id = 0x41736379 /* "Ascy" */ };
+enum { schema_version = 2, application_id = 0x41736379 /* "Ascy" */ };
 
 struct campaign_log {
     sqlite3 *db;
@@ -23,10 +23,11 @@ static const char schema[] =
     " latency_ms REAL, alloc_mb REAL, reserved_mb REAL, used_mb REAL,"
     " avail_mb REAL, free_mb REAL, capacity_mb REAL, seconds REAL,"
     " steps INTEGER, finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,"
+    " rounds INTEGER NOT NULL DEFAULT 1,"
     " UNIQUE (network, level, repeat, batch, stage, variable));"
     "CREATE TABLE IF NOT EXISTS step (test INTEGER NOT NULL,"
     " number INTEGER NOT NULL, ms REAL NOT NULL, PRIMARY KEY (test, number));"
-    "PRAGMA user_version = 1;"
+    "PRAGMA user_version = 2;"
     "PRAGMA application_id = 1098081145;";
 
 static enum assay_status fail(const struct campaign_log *log, const char *what,
@@ -40,6 +41,10 @@ static enum assay_status fail(const struct campaign_log *log, const char *what,
     return error_set(err, st, "%s %s: %s", what, log->path,
                      sqlite3_errmsg(log->db));
 }
+
+/* Logs of version 1 know one round. */
+static const char add_rounds[] =
+    "ALTER TABLE test ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1";
 
 static enum assay_status check_version(struct campaign_log *log,
                                        struct error *err)
@@ -58,6 +63,9 @@ static enum assay_status check_version(struct campaign_log *log,
         st = error_set(err, ASSAY_UNSUPPORTED,
                        "the log %s is of version %d; this program knows %d",
                        log->path, version, schema_version);
+    if (!st && version == 1 &&
+        sqlite3_exec(log->db, add_rounds, NULL, NULL, NULL))
+        st = fail(log, "opening the log", err);
     return st;
 }
 
@@ -113,23 +121,24 @@ static bool bind_test(sqlite3_stmt *row, const struct campaign_test *test)
 
 enum assay_status campaign_log_find(struct campaign_log *log,
                                     const struct campaign_test *test,
-                                    bool *is_there, bool *is_passed,
+                                    size_t *n_rounds, bool *is_passed,
                                     struct error *err)
 {
     static const char select[] =
-        "SELECT passed FROM test WHERE network = ?1 AND level = ?2 AND"
+        "SELECT passed, rounds FROM test WHERE network = ?1 AND level = ?2 AND"
         " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_ERROR;
 
-    *is_there = *is_passed = false;
+    *n_rounds = 0;
+    *is_passed = false;
     if (!sqlite3_prepare_v2(log->db, select, -1, &row, NULL) &&
         bind_test(row, test))
         rc = sqlite3_step(row);
     if (rc == SQLITE_ROW) {
-        *is_there = true;
         *is_passed = sqlite3_column_int(row, 0);
+        *n_rounds = (size_t)sqlite3_column_int64(row, 1);
     } else if (rc != SQLITE_DONE) {
         st = fail(log, "reading the log", err);
     }
@@ -153,26 +162,30 @@ static bool bind_result(sqlite3_stmt *row, const struct campaign_test *test,
     for (int i = 0; i < 7; i++)
         is_bound &= !sqlite3_bind_double(row, 10 + i, values[i]);
     return is_bound && !sqlite3_bind_double(row, 17, result->seconds) &&
-           !sqlite3_bind_int64(row, 18, (int64_t)result->n_steps);
+           !sqlite3_bind_int64(row, 18, (int64_t)result->n_steps) &&
+           !sqlite3_bind_int64(
+               row, 19, result->n_rounds ? (int64_t)result->n_rounds : 1);
 }
 
 static enum assay_status add_steps(struct campaign_log *log,
+                                   const struct campaign_test *test,
                                    const struct campaign_result *result,
                                    struct error *err)
 {
+    static const char text[] =
+        "INSERT INTO step SELECT id, (SELECT count(*) FROM step WHERE"
+        " test = id), ?7 FROM test WHERE network = ?1 AND level = ?2 AND"
+        " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
     const size_t most = sizeof result->steps_ms / sizeof *result->steps_ms;
-    int64_t test = sqlite3_last_insert_rowid(log->db);
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
 
-    if (sqlite3_prepare_v2(log->db, "INSERT INTO step VALUES (?1, ?2, ?3)", -1,
-                           &row, NULL))
+    if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL) ||
+        !bind_test(row, test))
         st = fail(log, "writing the log", err);
     for (size_t i = 0; !st && i < result->n_steps && i < most; i++) {
         sqlite3_reset(row);
-        if (sqlite3_bind_int64(row, 1, test) ||
-            sqlite3_bind_int64(row, 2, (int64_t)i) ||
-            sqlite3_bind_double(row, 3, result->steps_ms[i]) ||
+        if (sqlite3_bind_double(row, 7, result->steps_ms[i]) ||
             sqlite3_step(row) != SQLITE_DONE)
             st = fail(log, "writing the log", err);
     }
@@ -180,16 +193,24 @@ static enum assay_status add_steps(struct campaign_log *log,
     return st;
 }
 
-static enum assay_status insert(struct campaign_log *log,
-                                const struct campaign_test *test,
-                                const struct campaign_result *result,
-                                struct error *err)
+static const char insert[] =
+    "INSERT INTO test (network, level, repeat, batch, stage, variable,"
+    " file, passed, reason, latency_ms, alloc_mb, reserved_mb, used_mb,"
+    " avail_mb, free_mb, capacity_mb, seconds, steps, rounds) VALUES (?1,"
+    " ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
+    " ?17, ?18, ?19)";
+
+static const char update[] =
+    "UPDATE test SET rounds = rounds + ?19, seconds = seconds + ?17,"
+    " steps = steps + ?18, latency_ms = CASE WHEN ?8 AND ?10 < latency_ms"
+    " THEN ?10 ELSE latency_ms END WHERE network = ?1 AND level = ?2 AND"
+    " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
+
+static enum assay_status put(struct campaign_log *log, const char *text,
+                             const struct campaign_test *test,
+                             const struct campaign_result *result,
+                             struct error *err)
 {
-    static const char text[] =
-        "INSERT INTO test (network, level, repeat, batch, stage, variable,"
-        " file, passed, reason, latency_ms, alloc_mb, reserved_mb, used_mb,"
-        " avail_mb, free_mb, capacity_mb, seconds, steps) VALUES (?1, ?2, ?3,"
-        " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
 
@@ -200,23 +221,39 @@ static enum assay_status insert(struct campaign_log *log,
     return st;
 }
 
-enum assay_status campaign_log_add(struct campaign_log *log,
-                                   const struct campaign_test *test,
-                                   const struct campaign_result *result,
-                                   bool keeps_steps, struct error *err)
+static enum assay_status write_test(struct campaign_log *log, const char *text,
+                                    const struct campaign_test *test,
+                                    const struct campaign_result *result,
+                                    bool keeps_steps, struct error *err)
 {
     enum assay_status st;
 
     if (sqlite3_exec(log->db, "BEGIN IMMEDIATE", NULL, NULL, NULL))
         return fail(log, "writing the log", err);
-    st = insert(log, test, result, err);
+    st = put(log, text, test, result, err);
     if (!st && keeps_steps)
-        st = add_steps(log, result, err);
+        st = add_steps(log, test, result, err);
     if (!st && sqlite3_exec(log->db, "COMMIT", NULL, NULL, NULL))
         st = fail(log, "writing the log", err);
     if (st)
         sqlite3_exec(log->db, "ROLLBACK", NULL, NULL, NULL);
     return st;
+}
+
+enum assay_status campaign_log_add(struct campaign_log *log,
+                                   const struct campaign_test *test,
+                                   const struct campaign_result *result,
+                                   bool keeps_steps, struct error *err)
+{
+    return write_test(log, insert, test, result, keeps_steps, err);
+}
+
+enum assay_status campaign_log_again(struct campaign_log *log,
+                                     const struct campaign_test *test,
+                                     const struct campaign_result *result,
+                                     bool keeps_steps, struct error *err)
+{
+    return write_test(log, update, test, result, keeps_steps, err);
 }
 
 /* ---- all of them -------------------------------------------------------- */
@@ -263,6 +300,7 @@ static bool read_row(sqlite3_stmt *row, struct campaign_test *test,
         *values[i] = sqlite3_column_double(row, 9 + i);
     result->seconds = sqlite3_column_double(row, 16);
     result->n_steps = (size_t)sqlite3_column_int64(row, 17);
+    result->n_rounds = (size_t)sqlite3_column_int64(row, 18);
     return true;
 }
 
@@ -276,8 +314,8 @@ enum assay_status campaign_log_each(
     static const char select[] =
         "SELECT network, level, repeat, batch, stage, variable, file, passed,"
         " reason, latency_ms, alloc_mb, reserved_mb, used_mb, avail_mb,"
-        " free_mb, capacity_mb, seconds, steps FROM test ORDER BY network,"
-        " level, repeat, stage, batch, variable";
+        " free_mb, capacity_mb, seconds, steps, rounds FROM test ORDER BY"
+        " network, level, repeat, stage, batch, variable";
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_DONE;
@@ -312,11 +350,12 @@ static enum assay_status join_one(void *context,
                                   struct error *err)
 {
     struct join *join = context;
-    bool is_there, is_passed;
+    bool is_passed;
+    size_t n_rounds;
     enum assay_status st =
-        campaign_log_find(join->to, test, &is_there, &is_passed, err);
+        campaign_log_find(join->to, test, &n_rounds, &is_passed, err);
 
-    if (st || is_there)
+    if (st || n_rounds)
         return st;
     join->n_added++;
     return campaign_log_add(join->to, test, result, false, err);

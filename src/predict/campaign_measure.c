@@ -2,8 +2,8 @@
 #include "predict/campaign.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/random.h"
-#include "detect/pacing.h"
 #include "engine/engine.h"
 #include "engine/optimizer.h"
 #include "formats/model_file.h"
@@ -12,12 +12,11 @@
 #include "ops/train_pass.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-enum { n_warm_up = 1, least_steps = 3, memory_steps = 2 };
+enum { n_warm_up = 1, least_steps = 3, most_steps = 2000, memory_steps = 2 };
 
-static const double goal = 0.02;              /* of the median's interval */
-static const int64_t limit_ns = 5000000000LL; /* of measuring */
+static const double round_ms = 500; /* of measuring latency */
 
 /* A network made ready. */
 struct subject {
@@ -199,44 +198,54 @@ static enum assay_status make_step(struct subject *subject, double *ms,
 /* ---- what is measured -----------------------------------------------------
  */
 
-/* The median of steps, until it is known well enough. */
+static int compare_doubles(const void *a, const void *b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+
+    return p < q ? -1 : p > q;
+}
+
+/* What a step takes while nothing else is in its way: the time that one in ten
+ * stays below. What others do on the machine only ever adds to it. */
+static double undisturbed(double *steps, size_t n)
+{
+    qsort(steps, n, sizeof *steps, compare_doubles);
+    return steps[n / 10];
+}
+
 static enum assay_status measure_latency(struct subject *subject,
                                          struct campaign_result *result,
                                          struct error *err)
 {
     const size_t most = sizeof result->steps_ms / sizeof *result->steps_ms;
-    struct pacing pacing = {
-        .least = least_steps, .round = 1, .goal = goal, .limit_ns = limit_ns};
+    double *steps = mem_array(most_steps, sizeof *steps), spent = 0;
     enum assay_status st = ASSAY_OK;
+    size_t n = 0;
 
-    while (!st && pacing_goes_on(&pacing)) {
-        double ms;
-
-        st = make_step(subject, &ms, err);
-        if (!st)
-            st = pacing_add(&pacing, (int64_t)(ms * 1e6), (int64_t)(ms * 1e6),
-                            err);
-        if (!st && result->n_steps < most)
-            result->steps_ms[result->n_steps] = ms;
-        result->n_steps++;
+    if (!steps)
+        return error_nomem(err, most_steps * sizeof *steps, "times of steps");
+    while (!st && n < most_steps && (n < least_steps || spent < round_ms)) {
+        st = make_step(subject, &steps[n], err);
+        spent += steps[n];
+        if (n < most)
+            result->steps_ms[n] = steps[n];
+        n++;
     }
+    result->n_steps = n;
     if (!st)
-        result->latency_ms = pacing.sorted[pacing.n / 2] / 1e6;
-    pacing_release(&pacing);
+        result->latency_ms = undisturbed(steps, n);
+    mem_free(steps);
     return st;
 }
 
-/* A line of /proc/self/status in MB; 0: not known. */
-static double status_mb(const char *name)
+double campaign_own_mb(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
-    size_t n = strlen(name);
     char line[128];
     long long kb = 0;
 
     while (file && fgets(line, sizeof line, file)) {
-        if (strncmp(line, name, n) == 0 &&
-            sscanf(line + n, ": %lld kB", &kb) == 1)
+        if (sscanf(line, "VmData: %lld kB", &kb) == 1)
             break;
     }
     if (file)
@@ -244,7 +253,10 @@ static double status_mb(const char *name)
     return (double)kb / 1024;
 }
 
-/* The most that was resident, less what the process began with. */
+/* What a step must be able to have: the private memory of the process beside
+ * the pool, less what it began with, and the most that was live in the pool.
+ * What the pool keeps for the next step does not count, for it is given back
+ * where memory is short; nor does what choosing kernels took, once. */
 static enum assay_status measure_memory(struct subject *subject, double idle_mb,
                                         struct campaign_result *result,
                                         struct error *err)
@@ -252,6 +264,7 @@ static enum assay_status measure_memory(struct subject *subject, double idle_mb,
     enum assay_status st = ASSAY_OK;
     struct pool_usage usage;
 
+    pool_reset_peak(subject->pool);
     for (size_t i = 0; !st && i < memory_steps; i++) {
         st = make_step(subject, &result->steps_ms[i], err);
         result->n_steps++;
@@ -259,7 +272,8 @@ static enum assay_status measure_memory(struct subject *subject, double idle_mb,
     usage = pool_usage(subject->pool);
     result->alloc_mb = (double)usage.peak_bytes / 1024 / 1024;
     result->reserved_mb = (double)usage.held_peak_bytes / 1024 / 1024;
-    result->used_mb = status_mb("VmHWM") - idle_mb;
+    result->used_mb = campaign_own_mb() - idle_mb -
+                      (double)usage.held_bytes / 1024 / 1024 + result->alloc_mb;
     return st;
 }
 
@@ -268,7 +282,7 @@ enum assay_status campaign_measure_here(const struct campaign_test *test,
                                         struct campaign_result *result,
                                         struct error *err)
 {
-    double idle_mb = status_mb("VmRSS"), ms;
+    double idle_mb = campaign_own_mb(), ms;
     struct subject subject = {.test = test};
     enum assay_status st = open_subject(&subject, n_threads, err);
 

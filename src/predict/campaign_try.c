@@ -90,7 +90,8 @@ _Noreturn static void run_child(const struct campaign_test *test,
                                 const struct campaign_limits *limits,
                                 size_t memory_bytes, int to)
 {
-    const struct rlimit data = {memory_bytes, memory_bytes}, no_core = {0};
+    const rlim_t most = memory_bytes + (rlim_t)(campaign_own_mb() * 0x1p20);
+    const struct rlimit data = {most, most}, no_core = {0};
     campaign_measure *measure =
         limits->measure ? limits->measure : campaign_measure_here;
     struct answer answer = {0};

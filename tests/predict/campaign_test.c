@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static void make_config(struct campaign_config *config, const char *more)
     snprintf(text, sizeof text,
              "[create_network_dataset]\nnetworks= ['mobilenetv2']\n"
              "pruning_perc= [0, 50]\nmodel_path= %s\n[profile]\n"
-             "dataset= cifar10\nbs= [4, 1, 2]\nlog_dir= %s\n%s",
+             "dataset= cifar10\nbs= [4, 1, 2]\nrounds= 1\nlog_dir= %s\n%s",
              test_path("nets"), test_path("logs"), more);
     CHECK_STATUS(read_config("run.ini", text, config), ASSAY_OK, &err);
 }
@@ -267,12 +268,13 @@ static size_t count_tests(const char *name)
     make_config(&config, "");
     make_tests(&config, &tests);
     for (size_t i = 0; i < tests.n; i++) {
-        bool is_there, is_passed;
+        size_t n_rounds;
+        bool is_passed;
 
-        CHECK_STATUS(campaign_log_find(log, &tests.items[i], &is_there,
+        CHECK_STATUS(campaign_log_find(log, &tests.items[i], &n_rounds,
                                        &is_passed, &err),
                      ASSAY_OK, &err);
-        n += is_there;
+        n += n_rounds > 0;
     }
     campaign_log_close(log);
     campaign_tests_release(&tests);
@@ -311,6 +313,120 @@ TEST(a_killed_campaign_loses_the_test_in_flight_and_goes_on)
     CHECK_INT(count_tests("kill.sqlite"), 24);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
+}
+
+/* Every test is a little faster than the one before. */
+static enum assay_status be_faster(const struct campaign_test *test,
+                                   int n_threads,
+                                   struct campaign_result *result,
+                                   struct error *error)
+{
+    FILE *file = fopen(test_path("visits"), "a");
+
+    (void)test, (void)n_threads, (void)error;
+    if (!file || fputc('x', file) == EOF)
+        return ASSAY_IO;
+    result->latency_ms = 1000 - (double)ftell(file);
+    result->n_steps = 1;
+    return fclose(file) ? ASSAY_IO : ASSAY_OK;
+}
+
+static enum assay_status count_rounds(void *context,
+                                      const struct campaign_test *test,
+                                      const struct campaign_result *result,
+                                      struct error *error)
+{
+    size_t *n_least = context;
+
+    (void)error;
+    if (test->target == TARGET_MEMORY) {
+        CHECK_INT(result->n_rounds, 1);
+        return ASSAY_OK;
+    }
+    CHECK_INT(result->n_rounds, 3);
+    CHECK_INT(result->n_steps, 3);
+    /* 12 tests of the first round and 6 of the second came before. */
+    *n_least += result->latency_ms < 1000 - 18;
+    return ASSAY_OK;
+}
+
+TEST(latency_is_measured_in_rounds_of_which_the_least_counts)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+    size_t n_least = 0;
+
+    make_config(&config, "stage= ['inference']\n");
+    config.profile.rounds = 3;
+    make_tests(&config, &tests);
+    log = open_log("rounds.sqlite");
+    progress = run(&config, &tests, log, be_faster, 0, 0, 0);
+    CHECK_INT(progress.n_tests, 12);
+    CHECK_INT(progress.n_done, 12);
+    CHECK_INT(progress.n_left, 0);
+    CHECK_STATUS(campaign_log_each(log, count_rounds, &n_least, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(n_least, 6);
+    progress = run(&config, &tests, log, crash, 0, 0, 0);
+    CHECK_INT(progress.n_before, 12); /* and nothing is measured again */
+    CHECK_INT(progress.n_failed, 0);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+TEST(a_round_that_fails_leaves_what_was_measured)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+    size_t n_rounds;
+    bool is_passed;
+
+    make_config(&config, "profile_variables= ['latency']\n");
+    make_tests(&config, &tests);
+    log = open_log("again.sqlite");
+    run(&config, &tests, log, be_quick, 0, 0, 0);
+    config.profile.rounds = 2;
+    progress = run(&config, &tests, log, crash, 0, 0, 0);
+    CHECK_INT(progress.n_before, 12);
+    CHECK_STATUS(
+        campaign_log_find(log, &tests.items[0], &n_rounds, &is_passed, &err),
+        ASSAY_OK, &err);
+    CHECK_INT(n_rounds, 2);
+    CHECK(is_passed);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+/* As the first version of this program wrote them. */
+TEST(a_log_without_rounds_is_read_as_one_of_one_round)
+{
+    static const char old[] =
+        "ALTER TABLE test DROP COLUMN rounds; PRAGMA user_version = 1";
+    struct campaign_result result = {.is_passed = true, .latency_ms = 3};
+    struct campaign_log *log = open_log("old.sqlite");
+    sqlite3 *db;
+    size_t n_rounds;
+    bool is_passed;
+
+    CHECK_STATUS(campaign_log_add(log, &some_test, &result, false, &err),
+                 ASSAY_OK, &err);
+    campaign_log_close(log);
+    CHECK_INT(sqlite3_open(test_path("old.sqlite"), &db), SQLITE_OK);
+    CHECK_INT(sqlite3_exec(db, old, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    log = open_log("old.sqlite");
+    CHECK_STATUS(
+        campaign_log_find(log, &some_test, &n_rounds, &is_passed, &err),
+        ASSAY_OK, &err);
+    CHECK_INT(n_rounds, 1);
+    CHECK(is_passed);
+    campaign_log_close(log);
 }
 
 TEST(parts_make_all_tests_once_and_their_logs_join)
