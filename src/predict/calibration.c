@@ -80,8 +80,7 @@ static enum assay_status split(const struct fold *fold,
 {
     enum assay_status st = ASSAY_OK;
 
-    *rest =
-        (struct data_points){.stage = points->stage, .target = points->target};
+    *rest = points_like(points);
     *held = *rest;
     for (size_t i = 0; !st && i < points->n; i++) {
         const struct data_point *point = &points->items[i];
@@ -293,13 +292,18 @@ static bool is_better(const struct trials *trials, enum method method,
     return mean > 2 * sqrt(variance);
 }
 
-/* What is known to do well, unless the rows held back say otherwise. */
+/* What is known to do well, unless the rows held back say otherwise. Curves
+ * run smoothly from level to level, which nothing does that comes in whole
+ * lanes. */
 static void choose_method(struct calibration *own, const struct trials *trials,
-                          enum sight sight, size_t n_networks,
+                          const struct data_points *points, enum sight sight,
                           enum method wanted)
 {
-    own->method =
-        sight == SIGHT_LEVELS && trials->n ? METHOD_BLEND : METHOD_PHYSICAL;
+    size_t n_networks = points->n_networks;
+
+    own->method = sight == SIGHT_LEVELS && trials->n && points->lane <= 1
+                      ? METHOD_BLEND
+                      : METHOD_PHYSICAL;
     for (int m = 0; m < N_METHODS; m++) {
         own->error[m] = mean_error(trials, n_networks, (enum method)m);
         if (wanted == N_METHODS &&
@@ -340,7 +344,7 @@ calibrate_sight(const struct data_points *points, const struct predictor *all,
     own->n = trials.n;
     own->is_known = trials.n > 0;
     own->distance = mean_distance(&trials);
-    choose_method(own, &trials, sight, points->n_networks, wanted);
+    choose_method(own, &trials, points, sight, wanted);
     if (!st && trials.n)
         st = set_width(own, &trials, sight, points->n_networks, err);
     mem_free(trials.items);

@@ -58,7 +58,8 @@ struct campaign_result {
     double latency_ms;
     double alloc_mb, reserved_mb, used_mb; /* of memory */
     double avail_mb, free_mb, capacity_mb; /* of the machine, before */
-    double seconds;                        /* the whole test took */
+    double lane;     /* channels that are computed together; 0: not known */
+    double seconds;  /* the whole test took */
     size_t n_rounds; /* that it was measured in; from the log */
     size_t n_steps;
     double steps_ms[64]; /* the first of them */

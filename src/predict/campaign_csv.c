@@ -23,7 +23,8 @@ static const struct {
         {"measurements.csv",
          "network,prune,batch,stage,repeat,passed,lat_passed,mem_passed,"
          "latency_ms,mem_alloc_mb,mem_reserved_mb,mem_used_mb,mem_avail_mb,"
-         "mem_free_mb,mem_capacity_mb,lat_in_gt,mem_in_gt,has_description\n"},
+         "mem_free_mb,mem_capacity_mb,lat_in_gt,mem_in_gt,has_description,"
+         "lane\n"},
     [FILE_LAYERS] = {"layers.csv",
                      "network,prune,layer_index,layer_name,ic,oc,kh,kw,sh,sw,"
                      "ph,pw,groups,ih,iw,bias\n"},
@@ -111,6 +112,7 @@ static void close_row(struct writer *writer)
     put_flag(sink, true, is_latency);
     put_flag(sink, true, is_memory);
     put_flag(sink, true, row->has_description);
+    put_number(sink, any->lane > 0, any->lane);
     sink_puts(sink, "\n");
 }
 

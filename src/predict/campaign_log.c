@@ -23,7 +23,7 @@ static const char schema[] =
     " latency_ms REAL, alloc_mb REAL, reserved_mb REAL, used_mb REAL,"
     " avail_mb REAL, free_mb REAL, capacity_mb REAL, seconds REAL,"
     " steps INTEGER, finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,"
-    " rounds INTEGER NOT NULL DEFAULT 1,"
+    " rounds INTEGER NOT NULL DEFAULT 1, lane REAL,"
     " UNIQUE (network, level, repeat, batch, stage, variable));"
     "CREATE TABLE IF NOT EXISTS step (test INTEGER NOT NULL,"
     " number INTEGER NOT NULL, ms REAL NOT NULL, PRIMARY KEY (test, number));"
@@ -43,8 +43,9 @@ static enum assay_status fail(const struct campaign_log *log, const char *what,
 }
 
 /* Logs of version 1 know one round. */
-static const char add_rounds[] =
-    "ALTER TABLE test ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1";
+static const char add_columns[] =
+    "ALTER TABLE test ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1;"
+    "ALTER TABLE test ADD COLUMN lane REAL";
 
 static enum assay_status check_version(struct campaign_log *log,
                                        struct error *err)
@@ -64,7 +65,7 @@ static enum assay_status check_version(struct campaign_log *log,
                        "the log %s is of version %d; this program knows %d",
                        log->path, version, schema_version);
     if (!st && version == 1 &&
-        sqlite3_exec(log->db, add_rounds, NULL, NULL, NULL))
+        sqlite3_exec(log->db, add_columns, NULL, NULL, NULL))
         st = fail(log, "opening the log", err);
     return st;
 }
@@ -164,7 +165,8 @@ static bool bind_result(sqlite3_stmt *row, const struct campaign_test *test,
     return is_bound && !sqlite3_bind_double(row, 17, result->seconds) &&
            !sqlite3_bind_int64(row, 18, (int64_t)result->n_steps) &&
            !sqlite3_bind_int64(
-               row, 19, result->n_rounds ? (int64_t)result->n_rounds : 1);
+               row, 19, result->n_rounds ? (int64_t)result->n_rounds : 1) &&
+           !sqlite3_bind_double(row, 20, result->lane);
 }
 
 static enum assay_status add_steps(struct campaign_log *log,
@@ -196,12 +198,13 @@ static enum assay_status add_steps(struct campaign_log *log,
 static const char insert[] =
     "INSERT INTO test (network, level, repeat, batch, stage, variable,"
     " file, passed, reason, latency_ms, alloc_mb, reserved_mb, used_mb,"
-    " avail_mb, free_mb, capacity_mb, seconds, steps, rounds) VALUES (?1,"
-    " ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-    " ?17, ?18, ?19)";
+    " avail_mb, free_mb, capacity_mb, seconds, steps, rounds, lane) VALUES"
+    " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
+    " ?17, ?18, ?19, ?20)";
 
 static const char update[] =
-    "UPDATE test SET rounds = rounds + ?19, seconds = seconds + ?17,"
+    "UPDATE test SET lane = ?20, rounds = rounds + ?19, seconds = seconds + "
+    "?17,"
     " steps = steps + ?18, latency_ms = CASE WHEN ?8 AND ?10 < latency_ms"
     " THEN ?10 ELSE latency_ms END WHERE network = ?1 AND level = ?2 AND"
     " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
@@ -301,6 +304,7 @@ static bool read_row(sqlite3_stmt *row, struct campaign_test *test,
     result->seconds = sqlite3_column_double(row, 16);
     result->n_steps = (size_t)sqlite3_column_int64(row, 17);
     result->n_rounds = (size_t)sqlite3_column_int64(row, 18);
+    result->lane = sqlite3_column_double(row, 19);
     return true;
 }
 
@@ -314,8 +318,8 @@ enum assay_status campaign_log_each(
     static const char select[] =
         "SELECT network, level, repeat, batch, stage, variable, file, passed,"
         " reason, latency_ms, alloc_mb, reserved_mb, used_mb, avail_mb,"
-        " free_mb, capacity_mb, seconds, steps, rounds FROM test ORDER BY"
-        " network, level, repeat, stage, batch, variable";
+        " free_mb, capacity_mb, seconds, steps, rounds, lane FROM test ORDER"
+        " BY network, level, repeat, stage, batch, variable";
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_DONE;

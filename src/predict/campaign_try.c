@@ -2,6 +2,7 @@
 #include "predict/campaign.h"
 
 #include "base/clock.h"
+#include "base/processor.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -44,6 +45,17 @@ static struct machine_memory machine_memory(void)
     if (file)
         fclose(file);
     return memory;
+}
+
+/* Channels that the kernels of this processor compute together: as many
+ * float32 as a vector has. */
+static double find_lane(void)
+{
+    const char *simd = processor_simd();
+
+    if (!simd)
+        return 0;
+    return strcmp(simd, "AVX-512") == 0 ? 16 : 8;
 }
 
 /* ---- in the child ------------------------------------------------------- */
@@ -224,6 +236,7 @@ enum assay_status campaign_try(const struct campaign_test *test,
     finish(child, ends[0], limits, limit, result);
     close(ends[0]);
     result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
+    result->lane = find_lane();
     result->avail_mb = memory.available;
     result->free_mb = memory.free;
     result->capacity_mb = limits->memory_bytes

@@ -291,7 +291,7 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
     enum assay_status st = check_folder(folder, err);
 
     if (!set->n_descriptions)
-        set->capacity_mb = set->available_mb = NAN;
+        set->capacity_mb = set->available_mb = set->lane = NAN;
     set->n_settled = set->n_descriptions;
     for (size_t i = 0; !st && i < sizeof files / sizeof files[0]; i++) {
         struct data_reading reading = {0};

@@ -38,8 +38,9 @@ struct data_set {
     struct map index; /* "network level" to a description */
     struct measurement *rows;
     size_t n_rows, rows_capacity;
-    double capacity_mb;     /* of the device; NAN: not told */
-    double available_mb;    /* of it, before anything runs; NAN */
+    double capacity_mb;  /* of the device; NAN: not told */
+    double available_mb; /* of it, before anything runs; NAN */
+    double lane;         /* channels that it computes together; NAN: not told */
     size_t n_undescribed;   /* rows of networks without layers: left out */
     struct str undescribed; /* "mnasnet 5 15, resnet18 40" */
     struct str last_undescribed;

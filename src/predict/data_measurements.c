@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { max_batch = 1 << 20 };
+enum { max_batch = 1 << 20, most_lane = 1024 };
 
 struct measured_columns {
     int batch, stage;
     int passed[N_TARGETS], value[N_TARGETS], is_kept[N_TARGETS];
-    int capacity, available; /* these may be missing, and is_kept too */
+    int capacity, available, lane; /* these may be missing, and is_kept */
 };
 
 static enum assay_status find_columns(const struct csv *csv,
@@ -31,6 +31,7 @@ static enum assay_status find_columns(const struct csv *csv,
     }
     columns->capacity = csv_find(csv, "mem_capacity_mb");
     columns->available = csv_find(csv, "mem_avail_mb");
+    columns->lane = csv_find(csv, "lane");
     return st;
 }
 
@@ -80,19 +81,23 @@ static enum assay_status read_device(const struct data_reading *reading,
                                      const struct measured_columns *columns,
                                      struct data_set *set, struct error *err)
 {
-    double capacity = NAN, available = NAN;
+    double capacity = NAN, available = NAN, lane = NAN;
     enum assay_status st =
         csv_number(&reading->csv, columns->capacity, NAN, &capacity, err);
 
     if (!st)
         st =
             csv_number(&reading->csv, columns->available, NAN, &available, err);
+    if (!st)
+        st = csv_number(&reading->csv, columns->lane, NAN, &lane, err);
     if (st)
         return st;
     if (capacity > 0)
         set->capacity_mb = fmax(set->capacity_mb, capacity);
     if (available > 0)
         set->available_mb = fmax(set->available_mb, available);
+    if (lane >= 1 && lane <= most_lane)
+        set->lane = lane;
     return ASSAY_OK;
 }
 

@@ -19,6 +19,7 @@ enum assay_status fingerprint_new(struct fingerprint **out, struct error *err)
     if (!*out)
         return error_nomem(err, sizeof **out, "a fingerprint");
     (*out)->data.capacity_mb = (*out)->data.available_mb = NAN;
+    (*out)->data.lane = NAN;
     return ASSAY_OK;
 }
 
@@ -48,6 +49,7 @@ static enum assay_status copy_data(struct fingerprint *fingerprint,
 
     data->capacity_mb = set->capacity_mb;
     data->available_mb = set->available_mb;
+    data->lane = set->lane;
     for (size_t i = 0; !st && i < set->n_rows; i++) {
         struct measurement row = set->rows[i];
         const struct description *from = &set->descriptions[row.description];
@@ -77,8 +79,11 @@ enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
         for (int t = 0; !st && t < N_TARGETS; t++) {
             struct part *part = &fingerprint->parts[s][t];
 
-            part->points = (struct data_points){.stage = (enum stage)s,
-                                                .target = (enum target)t};
+            part->points = (struct data_points){
+                .stage = (enum stage)s,
+                .target = (enum target)t,
+                .lane =
+                    isnan(fingerprint->data.lane) ? 0 : fingerprint->data.lane};
             st =
                 points_take(&part->points, &fingerprint->data, NULL, NULL, err);
             part->is_there = points_n_values(&part->points) >= min_rows;

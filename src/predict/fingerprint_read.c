@@ -175,6 +175,11 @@ static enum assay_status read_available(struct reading *r, struct error *err)
     return number(r, 1, &r->fingerprint->data.available_mb, err);
 }
 
+static enum assay_status read_lane(struct reading *r, struct error *err)
+{
+    return number(r, 1, &r->fingerprint->data.lane, err);
+}
+
 static enum assay_status read_seed(struct reading *r, struct error *err)
 {
     int64_t seed = 0;
@@ -510,6 +515,7 @@ static const struct {
     {"device", read_device},
     {"capacity_mb", read_capacity},
     {"available_mb", read_available},
+    {"lane", read_lane},
     {"seed", read_seed},
     {"network", read_network},
     {"count", read_count},

@@ -168,6 +168,7 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
     sink_printf(sink, "device %s\n", fingerprint->device);
     put_line(sink, "capacity_mb", data->capacity_mb);
     put_line(sink, "available_mb", data->available_mb);
+    put_line(sink, "lane", data->lane);
     sink_printf(sink, "seed %llu\n", (unsigned long long)fingerprint->seed);
     for (size_t i = 0; i < data->n_descriptions; i++) {
         write_network(&data->descriptions[i], sink);

@@ -32,7 +32,11 @@ enum parameter {
     LAUNCH_CONV,
     LAUNCH_NORM,
     LAUNCH_OTHER,
-    N_PARAMETERS
+    RAGGED,
+    RAGGED_CONCAT,
+    LANE,
+    N_PARAMETERS,
+    N_FITTED = LANE /* that one is chosen, not fitted */
 };
 
 /* Rates are about that of 1x1 kernels, 27 multiply-adds in the time of one
@@ -60,6 +64,9 @@ const struct prior latency_priors[] = {
     [LAUNCH_CONV] = {"launch_conv", "ms a convolution", 1, 0.5},
     [LAUNCH_NORM] = {"launch_norm", "ms a norm", 0.4, 0.5},
     [LAUNCH_OTHER] = {"launch_other", "ms an op", 0.2, 0.7},
+    [RAGGED] = {"ragged", "ms a G elements", 9, 1.5},
+    [RAGGED_CONCAT] = {"ragged_concat", "ms a G elements", 27, 1.5},
+    [LANE] = {"lane", "channels", 1, 1},
 };
 
 const size_t n_latency_priors = N_PARAMETERS;
@@ -82,6 +89,8 @@ static bool is_scaled(size_t parameter, enum scale scale)
     case ELEMENTWISE:
     case MAX_POOL:
     case PARAMETERS:
+    case RAGGED:
+    case RAGGED_CONCAT:
         return scale == SCALE_WORK;
     case LAYER:
     case LAUNCH_CONV:
@@ -96,6 +105,8 @@ static bool is_scaled(size_t parameter, enum scale scale)
 static const double small_batch = 16; /* slower kernels are chosen below */
 static const double deviation = 0.1;  /* of a good prediction, in logarithms */
 static const double corner = 4;       /* of work against launches */
+/* Images from which on a fully connected layer in lanes takes longer. */
+static const double dense_rows = 8;
 
 /* ---- networks as the model sees them ------------------------------------- */
 
@@ -114,7 +125,9 @@ struct network_terms {
     size_t n_terms;
     double parameters, n_convs, n_norms, n_others;
     double elementwise, max_pool; /* elements of an image that are moved */
+    double ragged, ragged_concat; /* elements of maps that end in a lane */
     double dense;                 /* padded multiply-adds of an image */
+    double lane;
     bool is_training;
 };
 
@@ -137,25 +150,59 @@ static enum parameter rate_of(const struct conv_row *conv)
                                                                    : RATE_OTHER;
 }
 
-static struct term term_of(const struct conv_row *conv, bool is_first)
+static struct term term_of(const struct conv_row *conv, bool is_first,
+                           double lane)
 {
     double groups = (double)conv->groups;
     double pixels = (double)(conv_out(conv, 0) * conv_out(conv, 1));
+    double in = widened_input(conv, is_first, lane);
+    double out = widened((double)conv->out, lane);
     struct term term = {
-        .in = (double)conv->in / groups,
-        .out = (double)conv->out / groups,
+        .in = conv->groups > 1 ? (double)conv->in / groups : in,
+        .out = conv->groups > 1 ? out / groups : out,
         .taps = (double)(conv->kernel[0] * conv->kernel[1]),
         .pixels = pixels,
         .groups = groups,
-        .maps = (double)conv->in * (double)(conv->size[0] * conv->size[1]) +
-                (double)conv->out * pixels,
+        .maps = in * (double)(conv->size[0] * conv->size[1]) + out * pixels,
         .rate = rate_of(conv),
         .has_input_gradient = !is_first,
     };
 
-    term.tiled_in = tiled(term.in);
-    term.tiled_out = tiled(term.out);
+    term.tiled_in = lane > 1 ? term.in : tiled(term.in);
+    term.tiled_out = lane > 1 ? term.out : tiled(term.out);
     return term;
+}
+
+/* Where channels are handled in lanes, all that lies between convolutions is
+ * as much wider as their outputs are, and what ends within a lane is
+ * ragged. */
+static void count_lanes(struct network_terms *network)
+{
+    const struct description *own = network->description;
+    double exact = 0, wide = 0;
+
+    if (network->lane <= 1)
+        return;
+    for (size_t i = 0; i < own->n_convs; i++) {
+        const struct conv_row *conv = &own->convs[i];
+        double elements = (double)conv->out * network->terms[i].pixels;
+        double padded = widened((double)conv->out, network->lane) *
+                        network->terms[i].pixels;
+
+        exact += elements;
+        wide += padded;
+        network->ragged += padded > elements ? elements : 0;
+    }
+    network->elementwise *= wide / fmax(exact, 1);
+    network->max_pool *= wide / fmax(exact, 1);
+    network->ragged_concat =
+        own->counts.concat_elements * network->ragged / fmax(exact, 1);
+}
+
+/* Norms, ReLUs and additions are part of a convolution. */
+static bool is_fused(const struct network_terms *network)
+{
+    return network->lane > 1 && !network->is_training;
 }
 
 /* How often an element of each kind of layer is read or written. */
@@ -163,7 +210,10 @@ static void count_traffic(struct network_terms *network)
 {
     const struct image_counts *counts = &network->description->counts;
 
-    if (network->is_training) {
+    if (is_fused(network)) {
+        network->elementwise = 2 * counts->concat_elements;
+        network->max_pool = counts->max_pool_taps;
+    } else if (network->is_training) {
         network->elementwise =
             8 * counts->norm_elements + 5 * counts->relu_elements +
             6 * counts->add_elements + 4 * counts->concat_elements;
@@ -179,7 +229,7 @@ static void count_traffic(struct network_terms *network)
 /* Puts the terms into *terms, which has room for them. */
 static void network_fill(struct network_terms *network,
                          const struct description *description,
-                         enum stage stage, struct term *terms)
+                         enum stage stage, double lane, struct term *terms)
 {
     const struct image_counts *counts = &description->counts;
 
@@ -192,14 +242,24 @@ static void network_fill(struct network_terms *network,
         .n_norms = counts->n_norm,
         .n_others = counts->n_relu + 2 * counts->n_add + counts->n_concat +
                     counts->n_max_pool,
+        .lane = lane,
         .is_training = stage == STAGE_TRAINING,
     };
-    count_traffic(network);
+    if (is_fused(network)) {
+        network->n_norms = 0;
+        network->n_others = counts->n_concat + counts->n_max_pool;
+    }
     for (size_t i = 0; i < description->n_convs; i++)
-        terms[i] = term_of(&description->convs[i], i == 0);
-    for (size_t i = 0; i < description->n_denses; i++)
-        network->dense += tiled((double)description->denses[i].in) *
-                          tiled((double)description->denses[i].out);
+        terms[i] = term_of(&description->convs[i], i == 0, lane);
+    count_traffic(network);
+    count_lanes(network);
+    for (size_t i = 0; i < description->n_denses; i++) {
+        double in = (double)description->denses[i].in;
+        double out = (double)description->denses[i].out;
+
+        network->dense += lane > 1 ? widened(in, lane) * widened(out, lane)
+                                   : tiled(in) * tiled(out);
+    }
 }
 
 /* ---- the model ----------------------------------------------------------- */
@@ -208,7 +268,7 @@ static void network_fill(struct network_terms *network,
  * others [0]. */
 struct line {
     double slope[2], start[2];
-    double launch, dense;
+    double launch, dense, lane;
 };
 
 /* Multiply-adds of a pixel, padded as the device pads them, all passes. */
@@ -254,10 +314,12 @@ static void add_term(struct line *line, const struct term *term,
 
 static struct line line_of(const struct network_terms *network, const double *q)
 {
-    struct line line = {0};
+    struct line line = {.lane = network->lane};
     double passes = network->is_training ? 3 : 1;
     double traffic = q[ELEMENTWISE] * network->elementwise * 1e-9 +
-                     q[MAX_POOL] * network->max_pool * 1e-9;
+                     q[MAX_POOL] * network->max_pool * 1e-9 +
+                     q[RAGGED] * network->ragged * 1e-9 +
+                     q[RAGGED_CONCAT] * network->ragged_concat * 1e-9;
     double start = q[LAYER] * network->n_convs;
 
     if (network->is_training)
@@ -278,15 +340,16 @@ static struct line line_of(const struct network_terms *network, const double *q)
 static double line_at(const struct line *line, double batch)
 {
     int small = batch < small_batch;
-    double work = line->slope[small] * batch + line->start[small] +
-                  line->dense * tiled(batch);
+    double rows = line->lane > 1 ? widened(batch, dense_rows) : tiled(batch);
+    double work =
+        line->slope[small] * batch + line->start[small] + line->dense * rows;
 
     return soft_max(work, fmax(line->launch, 1e-6), corner);
 }
 
 static void take_exp(const double *log_value, double *q)
 {
-    for (size_t i = 0; i < N_PARAMETERS; i++)
+    for (size_t i = 0; i < N_FITTED; i++)
         q[i] = exp(log_value[i]);
 }
 
@@ -294,13 +357,14 @@ double latency_predict(const struct physical *physical,
                        const struct description *description, double batch)
 {
     struct term *terms = mem_array(description->n_convs + 1, sizeof *terms);
-    double q[N_PARAMETERS];
+    double q[N_FITTED];
     struct network_terms network;
     struct line line;
 
     if (!terms)
         return NAN;
-    network_fill(&network, description, physical->stage, terms);
+    network_fill(&network, description, physical->stage,
+                 physical_lane(physical), terms);
     take_exp(physical->log_value, q);
     line = line_of(&network, q);
     mem_free(terms);
@@ -317,7 +381,8 @@ struct fitting {
     struct line *lines;
     struct term *terms;
     size_t n_networks;
-    double centre[N_PARAMETERS]; /* of the priors, logarithms */
+    double centre[N_FITTED]; /* of the priors, logarithms */
+    double share;            /* of their deviations */
     double scale_centre[N_SCALES];
 };
 
@@ -343,7 +408,7 @@ static size_t find_network(const struct fitting *fitting,
 }
 
 static enum assay_status prepare(struct fitting *fitting,
-                                 const struct data_points *points,
+                                 const struct data_points *points, double lane,
                                  struct error *err)
 {
     size_t n_terms = 0, used = 0;
@@ -370,7 +435,7 @@ static enum assay_status prepare(struct fitting *fitting,
     for (size_t i = 0; i < fitting->n_networks; i++) {
         const struct description *own = fitting->networks[i].description;
 
-        network_fill(&fitting->networks[i], own, points->stage,
+        network_fill(&fitting->networks[i], own, points->stage, lane,
                      fitting->terms + used);
         used += own->n_convs;
     }
@@ -381,7 +446,7 @@ static enum assay_status prepare(struct fitting *fitting,
 static void miss(const struct fitting *fitting, const double *log_value,
                  double *out)
 {
-    double q[N_PARAMETERS];
+    double q[N_FITTED];
 
     take_exp(log_value, q);
     for (size_t i = 0; i < fitting->n_networks; i++)
@@ -404,7 +469,7 @@ static void weigh(const struct fitting *fitting, double *out)
 static void apply_scales(const struct fitting *fitting, const double *scales,
                          double *log_value)
 {
-    for (size_t i = 0; i < N_PARAMETERS; i++) {
+    for (size_t i = 0; i < N_FITTED; i++) {
         log_value[i] = fitting->centre[i];
         for (int s = 0; s < N_SCALES; s++)
             log_value[i] += is_scaled(i, (enum scale)s) ? scales[s] : 0;
@@ -418,7 +483,7 @@ static void scale_residuals(const void *context, const double *scales,
                             double *out)
 {
     const struct fitting *fitting = context;
-    double log_value[N_PARAMETERS];
+    double log_value[N_FITTED];
 
     apply_scales(fitting, scales, log_value);
     miss(fitting, log_value, out);
@@ -434,9 +499,10 @@ static void residuals(const void *context, const double *log_value, double *out)
 
     miss(fitting, log_value, out);
     weigh(fitting, out);
-    for (size_t i = 0; i < N_PARAMETERS; i++)
+    for (size_t i = 0; i < N_FITTED; i++)
         out[fitting->points->n + i] =
-            (log_value[i] - fitting->centre[i]) / latency_priors[i].deviation;
+            (log_value[i] - fitting->centre[i]) /
+            (latency_priors[i].deviation * fitting->share);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -453,7 +519,7 @@ static enum assay_status guess_scales(struct fitting *fitting,
     static const double ratio[N_SCALES] = {1, 0.3};
     size_t n = fitting->points->n;
     double *misses = mem_array(n + 1, sizeof *misses);
-    double log_value[N_PARAMETERS];
+    double log_value[N_FITTED];
 
     if (!misses)
         return error_nomem(err, n * sizeof *misses, "a fit");
@@ -468,22 +534,19 @@ static enum assay_status guess_scales(struct fitting *fitting,
     return ASSAY_OK;
 }
 
-static enum assay_status solve(struct fitting *fitting, double *log_value,
-                               struct error *err)
+/* Puts the priors about what is thought of processors of all kinds, once it is
+ * known how fast this one is. */
+static enum assay_status find_scales(struct fitting *fitting, double *log_value,
+                                     struct error *err)
 {
     struct least_squares scales = {.n_parameters = N_SCALES,
                                    .n_residuals = fitting->points->n + N_SCALES,
                                    .residuals = scale_residuals,
                                    .context = fitting};
-    struct least_squares all = {.n_parameters = N_PARAMETERS,
-                                .n_residuals =
-                                    fitting->points->n + N_PARAMETERS,
-                                .residuals = residuals,
-                                .context = fitting};
     double found[N_SCALES];
     enum assay_status st;
 
-    for (size_t i = 0; i < N_PARAMETERS; i++)
+    for (size_t i = 0; i < N_FITTED; i++)
         fitting->centre[i] = log(latency_priors[i].centre);
     st = guess_scales(fitting, err);
     if (st)
@@ -494,24 +557,42 @@ static enum assay_status solve(struct fitting *fitting, double *log_value,
     if (st)
         return st;
     apply_scales(fitting, found, log_value);
-    for (size_t i = 0; i < N_PARAMETERS; i++)
+    for (size_t i = 0; i < N_FITTED; i++)
         fitting->centre[i] = log_value[i];
-    return least_squares_solve(&all, log_value, NULL, err);
+    return ASSAY_OK;
+}
+
+static enum assay_status solve(struct fitting *fitting, double *log_value,
+                               const struct physical *about, struct error *err)
+{
+    struct least_squares all = {.n_parameters = N_FITTED,
+                                .n_residuals = fitting->points->n + N_FITTED,
+                                .residuals = residuals,
+                                .context = fitting};
+    enum assay_status st = ASSAY_OK;
+
+    fitting->share = about ? about_share : 1;
+    if (!about)
+        st = find_scales(fitting, log_value, err);
+    for (size_t i = 0; about && i < N_FITTED; i++)
+        fitting->centre[i] = log_value[i] = about->log_value[i];
+    return st ? st : least_squares_solve(&all, log_value, NULL, err);
 }
 
 enum assay_status latency_fit(struct physical *physical,
                               const struct data_points *points,
-                              double n_effective, struct error *err)
+                              double n_effective, const struct physical *about,
+                              struct error *err)
 {
     struct fitting fitting = {0};
     double *weights = point_weights(points, n_effective, deviation);
     enum assay_status st =
-        weights ? prepare(&fitting, points, err)
+        weights ? prepare(&fitting, points, physical_lane(physical), err)
                 : error_nomem(err, points->n * sizeof *weights, "a fit");
 
     fitting.weights = weights;
     if (!st)
-        st = solve(&fitting, physical->log_value, err);
+        st = solve(&fitting, physical->log_value, about, err);
     fitting_release(&fitting);
     mem_free(weights);
     return st;

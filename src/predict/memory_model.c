@@ -16,11 +16,19 @@ enum parameter {
     WINOGRAD_LARGEST,
     MAPS_LARGEST,
     IM2COL_LARGEST,
+    PACKED,
+    RAGGED,
+    RAGGED_LARGEST,
+    LAYERS,
+    WINOGRAD_WEIGHTS,
+    IMAGES,
     FLOOR,
     CEILING,
     LIMIT,
+    LANE,
     N_PARAMETERS,
-    N_TERMS = FLOOR /* these add up */
+    N_TERMS = FLOOR, /* these add up */
+    N_FITTED = LANE  /* that one is chosen, not fitted */
 };
 
 /* What is in MB is about the smallest or the largest value that was measured,
@@ -34,9 +42,16 @@ const struct prior memory_priors[] = {
     [WINOGRAD_LARGEST] = {"winograd_largest", "times its bytes", 0.5, 1},
     [MAPS_LARGEST] = {"maps_largest", "times their bytes", 0.2, 1},
     [IM2COL_LARGEST] = {"im2col_largest", "times its bytes", 0.05, 1},
+    [PACKED] = {"packed", "times their bytes", 1, 0.7},
+    [RAGGED] = {"ragged", "MB a layer", 0.5, 1},
+    [RAGGED_LARGEST] = {"ragged_largest", "times its bytes", 0.3, 1},
+    [LAYERS] = {"layers", "MB a layer", 0.5, 1},
+    [WINOGRAD_WEIGHTS] = {"winograd_weights", "times their bytes", 0.5, 1},
+    [IMAGES] = {"images", "times their bytes", 1.2, 0.5},
     [FLOOR] = {"floor", "MB", 1, 0.3},
     [CEILING] = {"ceiling", "MB", 1, 0.02},
     [LIMIT] = {"limit", "MB", 1.12, 0.1},
+    [LANE] = {"lane", "channels", 1, 1},
 };
 
 const size_t n_memory_priors = N_PARAMETERS;
@@ -53,60 +68,147 @@ struct terms {
     double of[N_TERMS];
 };
 
+/* A convolution, its channels in whole lanes. */
+struct wide {
+    const struct conv_row *conv;
+    double in, out;
+};
+
 /* Bytes that F(4x4, 3x3) works in. */
-static double winograd_bytes(const struct conv_row *conv, double batch)
+static double winograd_bytes(const struct wide *wide, double batch)
 {
-    double in = (double)conv->in, out = (double)conv->out;
+    const struct conv_row *conv = wide->conv;
     double tiles = batch * ceil((double)conv_out(conv, 0) / 4) *
                    ceil((double)conv_out(conv, 1) / 4);
 
     if (conv->groups > 1 || conv->kernel[0] != 3 || conv->kernel[1] != 3 ||
         conv->stride[0] != 1 || conv->stride[1] != 1)
         return 0;
-    return 4 * 36 * (tiles * (in + out) + in * out);
+    return 4 * 36 * (tiles * (wide->in + wide->out) + wide->in * wide->out);
 }
 
-static double im2col_bytes(const struct conv_row *conv, double batch)
+static double im2col_bytes(const struct wide *wide, double batch)
 {
+    const struct conv_row *conv = wide->conv;
     double taps = (double)(conv->kernel[0] * conv->kernel[1]);
 
     if (conv->groups > 1 || taps <= 1)
         return 0;
     return 4 * batch * (double)(conv_out(conv, 0) * conv_out(conv, 1)) *
-           (double)conv->in * taps;
+           wide->in * taps;
 }
 
-static double map_bytes(const struct conv_row *conv, double batch)
+static double map_bytes(const struct wide *wide, double batch)
 {
+    const struct conv_row *conv = wide->conv;
+
     return 4 * batch *
-           ((double)conv->in * (double)(conv->size[0] * conv->size[1]) +
-            (double)conv->out *
-                (double)(conv_out(conv, 0) * conv_out(conv, 1)));
+           (wide->in * (double)(conv->size[0] * conv->size[1]) +
+            wide->out * (double)(conv_out(conv, 0) * conv_out(conv, 1)));
+}
+
+/* Weights as kernels in lanes want them. */
+static double packed_bytes(const struct wide *wide)
+{
+    const struct conv_row *conv = wide->conv;
+    double taps = (double)(conv->kernel[0] * conv->kernel[1]);
+
+    return 4 * taps * wide->out *
+           (conv->groups > 1 ? (double)(conv->in / conv->groups) : wide->in);
+}
+
+static bool is_ragged(const struct wide *wide)
+{
+    return wide->in > (double)wide->conv->in ||
+           wide->out > (double)wide->conv->out;
+}
+
+/* Of F(4x4, 3x3), which is worth it where there are tiles enough. */
+static double winograd_weights(const struct wide *wide, double batch)
+{
+    static const double enough = 12;
+    double tiles = batch * ceil((double)conv_out(wide->conv, 0) / 4) *
+                   ceil((double)conv_out(wide->conv, 1) / 4);
+    double share = tiles * tiles / (tiles * tiles + enough * enough);
+
+    return winograd_bytes(wide, batch) > 0
+               ? share * 4 * 36 * wide->in * wide->out
+               : 0;
+}
+
+/* What devices in lanes have beside the others' terms; the sum of all
+ * workspaces is none of theirs. */
+static void add_lanes(struct terms *terms, const struct description *own,
+                      const struct wide *wide, double batch)
+{
+    terms->of[WINOGRAD_ALL] = 0;
+    terms->of[LAYERS] += 0x1p20;
+    terms->of[PACKED] += packed_bytes(wide);
+    terms->of[WINOGRAD_WEIGHTS] += winograd_weights(wide, batch);
+    if (!is_ragged(wide))
+        return;
+    terms->of[RAGGED] += 0x1p20;
+    if (own->counts.n_concat > 0)
+        terms->of[RAGGED_LARGEST] =
+            fmax(terms->of[RAGGED_LARGEST], map_bytes(wide, batch));
+}
+
+static double image_bytes(const struct description *description, double batch)
+{
+    const struct conv_row *first = description->convs;
+
+    return description->n_convs
+               ? 4 * batch *
+                     (double)(first->in * first->size[0] * first->size[1])
+               : 0;
+}
+
+/* Input maps in whole lanes, of those as they are: about that many times more
+ * is kept, too. */
+static double widening(const struct description *description, double lane)
+{
+    double exact = 0, padded = 0;
+
+    for (size_t i = 0; i < description->n_convs; i++) {
+        const struct conv_row *conv = &description->convs[i];
+        double pixels = (double)(conv->size[0] * conv->size[1]);
+
+        exact += (double)conv->in * pixels;
+        padded += widened_input(conv, i == 0, lane) * pixels;
+    }
+    return exact > 0 ? padded / exact : 1;
 }
 
 static struct terms terms_of(const struct description *description,
-                             double batch, enum stage stage)
+                             double batch, enum stage stage, double lane)
 {
     struct terms terms = {0};
 
     for (size_t i = 0; i < description->n_convs; i++) {
         const struct conv_row *conv = &description->convs[i];
-        double winograd = winograd_bytes(conv, batch);
+        struct wide wide = {conv, widened_input(conv, i == 0, lane),
+                            widened((double)conv->out, lane)};
+        double winograd = winograd_bytes(&wide, batch);
 
         terms.of[WINOGRAD_ALL] += winograd;
         terms.of[WINOGRAD_LARGEST] = fmax(terms.of[WINOGRAD_LARGEST], winograd);
         terms.of[MAPS_LARGEST] =
-            fmax(terms.of[MAPS_LARGEST], map_bytes(conv, batch));
+            fmax(terms.of[MAPS_LARGEST], map_bytes(&wide, batch));
         terms.of[IM2COL_LARGEST] =
-            fmax(terms.of[IM2COL_LARGEST], im2col_bytes(conv, batch));
+            fmax(terms.of[IM2COL_LARGEST], im2col_bytes(&wide, batch));
+        if (lane > 1)
+            add_lanes(&terms, description, &wide, batch);
     }
     terms.of[PARAMETERS] = 4 * description->counts.parameters;
+    if (lane > 1)
+        terms.of[IMAGES] = image_bytes(description, batch);
     if (stage == STAGE_TRAINING)
-        terms.of[ACTIVATIONS] = batch * description->counts.saved_bytes;
+        terms.of[ACTIVATIONS] = batch * description->counts.saved_bytes *
+                                widening(description, lane);
     for (size_t i = 0; i < N_TERMS; i++)
         terms.of[i] /= 0x1p20;
     terms.of[CONTEXT] = 1;
-    terms.of[SMALL_BATCH] = batch < small_batch;
+    terms.of[SMALL_BATCH] = lane <= 1 && batch < small_batch;
     return terms;
 }
 
@@ -126,15 +228,16 @@ static double used_of(double demand, const double *q)
 
 static void take_exp(const double *log_value, double *q)
 {
-    for (size_t i = 0; i < N_PARAMETERS; i++)
+    for (size_t i = 0; i < N_FITTED; i++)
         q[i] = exp(log_value[i]);
 }
 
 double memory_demand(const struct physical *physical,
                      const struct description *description, double batch)
 {
-    struct terms terms = terms_of(description, batch, physical->stage);
-    double q[N_PARAMETERS];
+    struct terms terms =
+        terms_of(description, batch, physical->stage, physical_lane(physical));
+    double q[N_FITTED];
 
     take_exp(physical->log_value, q);
     return soft_max(demand_of(&terms, q), q[FLOOR], corner);
@@ -143,8 +246,9 @@ double memory_demand(const struct physical *physical,
 double memory_predict(const struct physical *physical,
                       const struct description *description, double batch)
 {
-    struct terms terms = terms_of(description, batch, physical->stage);
-    double q[N_PARAMETERS];
+    struct terms terms =
+        terms_of(description, batch, physical->stage, physical_lane(physical));
+    double q[N_FITTED];
 
     take_exp(physical->log_value, q);
     return used_of(demand_of(&terms, q), q);
@@ -165,7 +269,7 @@ struct fitting {
     const struct data_points *points;
     const double *weights;
     struct terms *terms; /* one a point */
-    double centre[N_PARAMETERS], deviation[N_PARAMETERS];
+    double centre[N_FITTED], deviation[N_FITTED];
 };
 
 /* Two residuals a point: what it used, and on which side of the limit it
@@ -174,7 +278,7 @@ static void residuals(const void *context, const double *log_value, double *out)
 {
     const struct fitting *fitting = context;
     size_t n = fitting->points->n;
-    double q[N_PARAMETERS];
+    double q[N_FITTED];
 
     take_exp(log_value, q);
     for (size_t i = 0; i < n; i++) {
@@ -189,10 +293,22 @@ static void residuals(const void *context, const double *log_value, double *out)
         out[n + i] =
             fitting->weights[i] * least_squares_huber(wrong, deviation);
     }
-    for (size_t i = 0; i < N_PARAMETERS; i++)
+    for (size_t i = 0; i < N_FITTED; i++)
         out[2 * n + i] =
             (log_value[i] - fitting->centre[i]) / fitting->deviation[i];
 }
+
+/* Where they are others for devices in lanes: these compute cheap values again
+ * instead of keeping them, and their own kernels are small. */
+static const struct {
+    enum parameter place;
+    double centre, deviation;
+} lane_priors[] = {{CONTEXT, 0.4, 0.5},
+                   {PARAMETERS, 2, 0.4},
+                   {ACTIVATIONS, 0.6, 0.3},
+                   {MAPS_LARGEST, 0.5, 1}};
+
+enum { n_lane_priors = sizeof lane_priors / sizeof *lane_priors };
 
 static double centre_of(enum parameter parameter,
                         const struct data_points *points)
@@ -212,11 +328,12 @@ static double centre_of(enum parameter parameter,
     }
 }
 
-static void set_priors(struct fitting *fitting)
+static void set_priors(struct fitting *fitting, double lane,
+                       const struct physical *about)
 {
     const struct data_points *points = fitting->points;
 
-    for (size_t i = 0; i < N_PARAMETERS; i++) {
+    for (size_t i = 0; i < N_FITTED; i++) {
         fitting->centre[i] = log(centre_of((enum parameter)i, points));
         fitting->deviation[i] = memory_priors[i].deviation;
     }
@@ -224,15 +341,25 @@ static void set_priors(struct fitting *fitting)
         fitting->centre[CEILING] += log(far_ceiling);
         fitting->deviation[CEILING] = far_deviation;
     }
+    for (size_t i = 0; lane > 1 && i < n_lane_priors; i++) {
+        fitting->centre[lane_priors[i].place] += log(
+            lane_priors[i].centre / memory_priors[lane_priors[i].place].centre);
+        fitting->deviation[lane_priors[i].place] = lane_priors[i].deviation;
+    }
+    for (size_t i = 0; about && i < N_FITTED; i++) {
+        fitting->centre[i] = about->log_value[i];
+        fitting->deviation[i] *= about_share;
+    }
 }
 
 enum assay_status memory_fit(struct physical *physical,
                              const struct data_points *points,
-                             double n_effective, struct error *err)
+                             double n_effective, const struct physical *about,
+                             struct error *err)
 {
     struct fitting fitting = {.points = points};
-    struct least_squares problem = {.n_parameters = N_PARAMETERS,
-                                    .n_residuals = 2 * points->n + N_PARAMETERS,
+    struct least_squares problem = {.n_parameters = N_FITTED,
+                                    .n_residuals = 2 * points->n + N_FITTED,
                                     .residuals = residuals,
                                     .context = &fitting};
     double *weights = point_weights(points, n_effective, deviation);
@@ -244,9 +371,10 @@ enum assay_status memory_fit(struct physical *physical,
     } else {
         fitting.weights = weights;
         for (size_t i = 0; i < points->n; i++)
-            fitting.terms[i] = terms_of(points->items[i].description,
-                                        points->items[i].batch, points->stage);
-        set_priors(&fitting);
+            fitting.terms[i] =
+                terms_of(points->items[i].description, points->items[i].batch,
+                         points->stage, physical_lane(physical));
+        set_priors(&fitting, physical_lane(physical), about);
         memcpy(physical->log_value, fitting.centre, sizeof fitting.centre);
         st = least_squares_solve(&problem, physical->log_value, NULL, err);
     }

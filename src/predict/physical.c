@@ -26,15 +26,24 @@ const char *physical_unit(enum target target, size_t i)
     return prior_of(target, i)->unit;
 }
 
+double physical_lane(const struct physical *physical)
+{
+    return round(
+        exp(physical->log_value[physical_count(physical->target) - 1]));
+}
+
 enum assay_status physical_fit(struct physical *physical,
                                const struct data_points *points,
-                               double n_effective, struct error *err)
+                               double n_effective, const struct physical *about,
+                               struct error *err)
 {
     *physical =
         (struct physical){.target = points->target, .stage = points->stage};
+    physical->log_value[physical_count(points->target) - 1] =
+        log(fmax(points->lane, 1));
     return points->target == TARGET_LATENCY
-               ? latency_fit(physical, points, n_effective, err)
-               : memory_fit(physical, points, n_effective, err);
+               ? latency_fit(physical, points, n_effective, about, err)
+               : memory_fit(physical, points, n_effective, about, err);
 }
 
 double physical_predict(const struct physical *physical,
@@ -57,6 +66,16 @@ double physical_limit(const struct physical *physical)
 {
     return physical->target == TARGET_LATENCY ? (double)NAN
                                               : memory_limit(physical);
+}
+
+double widened(double channels, double lane)
+{
+    return lane > 1 ? ceil(channels / lane) * lane : channels;
+}
+
+double widened_input(const struct conv_row *conv, bool is_first, double lane)
+{
+    return is_first ? (double)conv->in : widened((double)conv->in, lane);
 }
 
 /* What the corner adds: 1 where the smaller number is much smaller. */

@@ -26,11 +26,17 @@ const char *physical_name(enum target target, size_t i);
 /* "ms a GMAC", "MB" */
 const char *physical_unit(enum target target, size_t i);
 
+/* How many channels are computed together: a width counts as the next multiple
+ * of it. 1: the device pads in other ways. The last of the parameters. */
+double physical_lane(const struct physical *physical);
+
 /* Fits by least squares of logarithms, with priors: every network counts as
- * n_effective rows, however many it has. */
+ * n_effective rows, however many it has. about: the priors are closer, and
+ * about the parameters of this model of the same device; may be NULL. */
 enum assay_status physical_fit(struct physical *physical,
                                const struct data_points *points,
-                               double n_effective, struct error *err);
+                               double n_effective, const struct physical *about,
+                               struct error *err);
 
 /* Milliseconds a step, or MB. */
 double physical_predict(const struct physical *physical,

@@ -13,16 +13,22 @@ struct prior {
     double centre, deviation;
 };
 
+/* How much closer priors are about a model of the same device. */
+static const double about_share = 0.5;
+
 extern const struct prior latency_priors[];
 extern const struct prior memory_priors[];
 extern const size_t n_latency_priors, n_memory_priors;
 
+/* With the lane that the model has. */
 enum assay_status latency_fit(struct physical *physical,
                               const struct data_points *points,
-                              double n_effective, struct error *err);
+                              double n_effective, const struct physical *about,
+                              struct error *err);
 enum assay_status memory_fit(struct physical *physical,
                              const struct data_points *points,
-                             double n_effective, struct error *err);
+                             double n_effective, const struct physical *about,
+                             struct error *err);
 double latency_predict(const struct physical *physical,
                        const struct description *description, double batch);
 double memory_predict(const struct physical *physical,
@@ -30,6 +36,11 @@ double memory_predict(const struct physical *physical,
 double memory_demand(const struct physical *physical,
                      const struct description *description, double batch);
 double memory_limit(const struct physical *physical);
+
+/* A width in channels as a device with such lanes has it; those of an image
+ * are as they are. */
+double widened(double channels, double lane);
+double widened_input(const struct conv_row *conv, bool is_first, double lane);
 
 /* The larger (smaller) of two positive numbers, with the corner rounded. */
 double soft_max(double a, double b, double sharpness);

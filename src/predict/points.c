@@ -14,6 +14,12 @@ void points_release(struct data_points *points)
     points->n = points->capacity = 0;
 }
 
+struct data_points points_like(const struct data_points *points)
+{
+    return (struct data_points){
+        .stage = points->stage, .target = points->target, .lane = points->lane};
+}
+
 enum assay_status points_add(struct data_points *points,
                              const struct data_point *point, struct error *err)
 {

@@ -20,10 +20,14 @@ struct data_point {
 struct data_points {
     enum stage stage;
     enum target target;
+    double lane; /* channels that the device computes together; 0: not told */
     struct data_point *items;
     size_t n, capacity;
     size_t n_networks;
 };
+
+/* Without points, of the same stage, target and device. */
+struct data_points points_like(const struct data_points *points);
 
 void points_release(struct data_points *points);
 enum assay_status points_add(struct data_points *points,

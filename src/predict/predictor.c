@@ -124,7 +124,7 @@ static enum assay_status points_of_network(const struct data_points *all,
 {
     enum assay_status st = ASSAY_OK;
 
-    *own = (struct data_points){.stage = all->stage, .target = all->target};
+    *own = points_like(all);
     for (size_t i = 0; !st && i < all->n; i++) {
         struct data_point point = all->items[i];
 
@@ -204,16 +204,21 @@ static void note_bias(struct family *family, const struct data_points *own)
     }
 }
 
+/* all: the model of all networks; NULL where this is the only one. What the
+ * device takes its time for is much the same for all of them; what it keeps in
+ * memory beside tensors is not. */
 static enum assay_status family_fit(struct family *family,
                                     const struct data_points *own,
+                                    const struct physical *all,
                                     struct error *err)
 {
+    const struct physical *about = own->target == TARGET_LATENCY ? all : NULL;
     enum assay_status st = ASSAY_OK;
 
     for (int axis = 0; !st && axis < N_CURVE_AXES; axis++)
         st = curve_fit(&family->curves[axis], own, (enum curve_axis)axis, err);
     if (!st)
-        st = physical_fit(&family->physical, own, rows_of_family, err);
+        st = physical_fit(&family->physical, own, rows_of_family, about, err);
     if (!st)
         note_bias(family, own);
     return st;
@@ -232,7 +237,9 @@ static enum assay_status fit_network(struct predictor *predictor,
         st = note_levels(family, &own, err);
     if (!st && family->n_levels >= 2) {
         family->network = own.items[0].description->network;
-        st = family_fit(family, &own, err);
+        st = family_fit(family, &own,
+                        points->n_networks > 1 ? &predictor->physical : NULL,
+                        err);
     }
     if (!st && family->network)
         predictor->n_families++;
@@ -279,8 +286,9 @@ enum assay_status predictor_fit(struct predictor *predictor,
                                 const struct predictor_options *options,
                                 struct error *err)
 {
-    enum assay_status st = physical_fit(&predictor->physical, points,
-                                        rows_of_network[points->target], err);
+    enum assay_status st =
+        physical_fit(&predictor->physical, points,
+                     rows_of_network[points->target], NULL, err);
 
     predictor->target = points->target;
     predictor->stage = points->stage;

@@ -407,7 +407,8 @@ TEST(a_round_that_fails_leaves_what_was_measured)
 TEST(a_log_without_rounds_is_read_as_one_of_one_round)
 {
     static const char old[] =
-        "ALTER TABLE test DROP COLUMN rounds; PRAGMA user_version = 1";
+        "ALTER TABLE test DROP COLUMN rounds; ALTER TABLE test DROP COLUMN"
+        " lane; PRAGMA user_version = 1";
     struct campaign_result result = {.is_passed = true, .latency_ms = 3};
     struct campaign_log *log = open_log("old.sqlite");
     sqlite3 *db;

@@ -191,7 +191,7 @@ TEST(runs_that_failed_tell_where_the_limit_is)
 
     device_measure(&set, 3, 0.01, 3);
     points = take(&set, TARGET_MEMORY, (struct wanted){0, 10, NULL, false});
-    CHECK_STATUS(physical_fit(&with, &points, 200, &err), ASSAY_OK, &err);
+    CHECK_STATUS(physical_fit(&with, &points, 200, NULL, &err), ASSAY_OK, &err);
     CHECK_NEAR(physical_limit(&with), DEVICE_LIMIT_MB, 0.06 * DEVICE_LIMIT_MB);
     for (size_t i = 0; i < points.n; i++) {
         const struct data_point *point = &points.items[i];
@@ -205,7 +205,8 @@ TEST(runs_that_failed_tell_where_the_limit_is)
     CHECK(n_failed > 10);
     CHECK((double)n_right > 0.95 * (double)points.n);
     /* Nothing failed: nothing is known of a limit. */
-    CHECK_STATUS(physical_fit(&without, &passed, 200, &err), ASSAY_OK, &err);
+    CHECK_STATUS(physical_fit(&without, &passed, 200, NULL, &err), ASSAY_OK,
+                 &err);
     CHECK(isnan(physical_limit(&without)));
     points_release(&points);
     points_release(&passed);
