@@ -65,7 +65,7 @@ const struct prior latency_priors[] = {
     [LAUNCH_NORM] = {"launch_norm", "ms a norm", 0.4, 0.5},
     [LAUNCH_OTHER] = {"launch_other", "ms an op", 0.2, 0.7},
     [RAGGED] = {"ragged", "ms a G elements", 9, 1.5},
-    [RAGGED_CONCAT] = {"ragged_concat", "ms a G elements", 27, 1.5},
+    [RAGGED_CONCAT] = {"ragged_concat", "ms a G elements", 270, 1},
     [LANE] = {"lane", "channels", 1, 1},
 };
 

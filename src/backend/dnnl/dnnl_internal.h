@@ -186,6 +186,16 @@ enum { LANES = 16 };
 typedef float lanes __attribute__((vector_size(64), aligned(4)));
 typedef int32_t lane_bits __attribute__((vector_size(64), aligned(4)));
 
+/* ---- channel_moves.c ----------------------------------------------------- */
+
+/* Copies n channels of blocked maps that differ in their channels alone, from
+ * the channel `first` of one to the channel `at` of the other. */
+void move_channels(const struct tensor *from, int64_t first,
+                   const struct tensor *to, int64_t at, int64_t n);
+/* What lies behind the last channel of a blocked map is zero, or else kernels
+ * would add it in. */
+void clear_last_lanes(const struct tensor *map);
+
 /* ---- kernel.c: primitives and how they are run -------------------------- */
 
 /* One execution, whatever it computes. */

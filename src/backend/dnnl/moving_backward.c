@@ -10,21 +10,12 @@
 
 /* ---- Concat -------------------------------------------------------------- */
 
-/* Whether every input is made of whole blocks of the gradient. */
-static bool has_whole_blocks(const struct node *node,
-                             const struct op_backward *pass,
-                             struct channel_blocks *blocks)
+static bool is_in_blocks(const struct node *node, const struct tensor *dy)
 {
-    const struct tensor *dy = pass->dy[0];
+    struct channel_blocks blocks;
 
-    if (!dy->layout || dy->shape.rank != 4 || concat_axis(node, 4) != 1 ||
-        !layout_blocks(dy, blocks) || blocks->tag == dnnl_nhwc)
-        return false;
-    for (size_t i = 0; i < node->n_inputs; i++) {
-        if (pass->inputs[i]->shape.dims[1] % blocks->block)
-            return false;
-    }
-    return true;
+    return dy->layout && dy->shape.rank == 4 && concat_axis(node, 4) == 1 &&
+           layout_blocks(dy, &blocks) && blocks.tag != dnnl_nhwc;
 }
 
 static enum assay_status make_like(struct onednn *dn, const struct job *job,
@@ -44,27 +35,23 @@ enum assay_status backward_concat(struct onednn *dn, struct job *job,
                                   struct error *err)
 {
     const struct tensor *dy = pass->dy[0];
-    size_t images = (size_t)dy->shape.dims[0], at = 0;
-    struct channel_blocks blocks;
+    int64_t at = 0;
 
-    if (!has_whole_blocks(job->node, pass, &blocks))
+    if (!is_in_blocks(job->node, dy))
         return own_backward(dn, job, pass, err);
     for (size_t i = 0; i < job->node->n_inputs; i++) {
         const struct tensor *x = pass->inputs[i];
-        size_t bytes = tensor_bytes(x) / images;
+        int64_t channels = x->shape.dims[1];
         enum assay_status st;
 
-        at += bytes;
+        at += channels;
         if (!op_wants(pass, i))
             continue;
         st = make_like(dn, job, dy, &x->shape, &pass->dx[i], err);
         if (st)
             return st;
-        for (size_t k = 0; k < images; k++)
-            memcpy((char *)tensor_data(&pass->dx[i]) + k * bytes,
-                   (const char *)tensor_data(dy) +
-                       k * tensor_bytes(dy) / images + at - bytes,
-                   bytes);
+        move_channels(dy, at - channels, &pass->dx[i], 0, channels);
+        clear_last_lanes(&pass->dx[i]);
     }
     return ASSAY_OK;
 }

@@ -132,8 +132,8 @@ enum assay_status own_backward(struct onednn *dn, struct job *job,
     return st;
 }
 
-/* The layout that all maps can be put behind one another in, channel block by
- * channel block: that of the first blocked one, where no block is shared. */
+/* The layout that all maps can be put behind one another in: that of the first
+ * blocked one. */
 static bool find_blocks(const struct node *node,
                         const struct tensor *const *inputs,
                         struct channel_blocks *blocks)
@@ -144,30 +144,22 @@ static bool find_blocks(const struct node *node,
         if (inputs[i]->layout)
             first = inputs[i];
     }
-    if (!first || first->shape.rank != 4 || concat_axis(node, 4) != 1 ||
-        !layout_blocks(first, blocks) || blocks->tag == dnnl_nhwc)
-        return false;
-    for (size_t i = 0; i < node->n_inputs; i++) {
-        if (inputs[i]->shape.dims[1] % blocks->block)
-            return false;
-    }
-    return true;
+    return first && first->shape.rank == 4 && concat_axis(node, 4) == 1 &&
+           layout_blocks(first, blocks) && blocks->tag != dnnl_nhwc;
 }
 
 static void put_behind(const struct node *node,
                        const struct tensor *const *list, struct tensor *y)
 {
-    size_t images = (size_t)y->shape.dims[0];
-    size_t stride = images ? tensor_bytes(y) / images : 0, at = 0;
+    int64_t at = 0;
 
     for (size_t i = 0; i < node->n_inputs; i++) {
-        size_t bytes = images ? tensor_bytes(list[i]) / images : 0;
+        int64_t channels = list[i]->shape.dims[1];
 
-        for (size_t k = 0; k < images; k++)
-            memcpy((char *)tensor_data(y) + k * stride + at,
-                   (const char *)tensor_data(list[i]) + k * bytes, bytes);
-        at += bytes;
+        move_channels(list[i], 0, y, at, channels);
+        at += channels;
     }
+    clear_last_lanes(y);
 }
 
 enum assay_status forward_concat(struct onednn *dn, struct job *job,
