@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "ops/concat.h"
 #include "ops/fuse.h"
 #include "ops/residual_block.h"
 #include "ops/roi_align.h"
@@ -114,6 +115,63 @@ TEST(winograd_computes_what_the_portable_kernels_do)
     CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
     check_mode(&net, &options, 5e-4);
     network_free(&net);
+}
+
+/* Memory that is used again holds what it held. */
+static void leave_nan(struct network *net, const struct shape *shape)
+{
+    struct tensor dirt;
+
+    CHECK_STATUS(tensor_new(net->pool, DTYPE_F32, shape, &dirt, &err), ASSAY_OK,
+                 &err);
+    for (size_t i = 0; i < tensor_elements(&dirt); i++)
+        tensor_f32(&dirt)[i] = NAN;
+    tensor_release(&dirt);
+}
+
+/* Two convolutions, 19 and 10 channels behind one another, and one that reads
+ * them. */
+static struct network ragged_concat(void)
+{
+    static const struct concat_attrs channels = {.axis = 1};
+    struct network net = network_new();
+    int64_t in = net.x.shape.dims[1];
+    uint32_t image, parts[2], y;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &image, &err), ASSAY_OK);
+    parts[0] = network_conv(&net, GRAPH_NONE, "a", image, in, 19, 3);
+    parts[1] = network_conv(&net, GRAPH_NONE, "b", image, in, 10, 3);
+    y = network_add(&net, &op_concat, &channels, GRAPH_NONE, parts, 2);
+    y = network_conv(&net, GRAPH_NONE, "c", y, 29, 16, 3);
+    CHECK_INT(graph_output(net.graph, "y", y, &err), ASSAY_OK);
+    return net;
+}
+
+TEST(maps_that_are_no_whole_blocks_are_put_behind_one_another)
+{
+    struct network net = ragged_concat(), plain = ragged_concat();
+    struct engine_options options = dnnl_options(true);
+    struct engine_options portable = {.backend = &backend_portable};
+    struct shape padded = net.x.shape;
+    struct tensor got, want;
+    struct engine *engine = engine_of(&plain, &portable);
+
+    run(engine, &plain.x, &want);
+    engine_free(engine);
+    engine = engine_of(&net, &options);
+    padded.dims[1] = 32;
+    for (int i = 0; i < 2; i++) {
+        leave_nan(&net, &padded);
+        run(engine, &net.x, &got);
+        check_near(&got, &want, 1e-5);
+        tensor_release(&got);
+    }
+    tensor_release(&want);
+    engine_free(engine);
+    network_free(&net);
+    network_free(&plain);
 }
 
 TEST(an_input_that_is_kept_is_not_overwritten)
