@@ -2,12 +2,9 @@
 #include "cli/command.h"
 
 #include "base/file.h"
-#include "base/units.h"
-#include "cli/event_folder.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
 #include "cli/messages.h"
-#include "cli/report_file.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
 #include "cli/sweep.h"
@@ -19,37 +16,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const struct run_settings defaults = RUN_DEFAULTS;
 
-static enum assay_status write_trace(const struct run *run, const char *path,
-                                     struct error *err)
+/* NULL: nothing was drawn. */
+static const char *drawn_folder(const struct run_settings *settings,
+                                const struct detect_report *report)
 {
-    struct result result;
-    enum assay_status st = result_open(path, &result, err);
-
-    if (!st)
-        st = result_close(&result, view_trace(run, result.sink, err), err);
-    return st;
-}
-
-static const char *drawn_folder(const struct run_settings *settings)
-{
+    if (!report->n_drawn)
+        return NULL;
     return settings->drawn_dir ? settings->drawn_dir : ".";
-}
-
-static enum assay_status write_html(const struct run_settings *settings,
-                                    const struct detect_options *job,
-                                    const struct detect_report *report,
-                                    const struct run *run, struct sink *sink,
-                                    struct error *err)
-{
-    struct report_side side = {run, job->run_path};
-    bool has_pictures = settings->has_pictures && report->n_drawn > 0;
-
-    return report_write(&side, 1, has_pictures ? drawn_folder(settings) : NULL,
-                        sink, err);
 }
 
 /* "run.assay 0.2 MB, street_targets.jpg and 23 more" */
@@ -58,13 +34,8 @@ static enum assay_status tell_wrote(struct str *text,
                                     const struct detect_report *report,
                                     struct error *err)
 {
-    char size[UNITS_MAX] = "";
-    struct stat info;
-    enum assay_status st;
+    enum assay_status st = result_list(job->run_path, text, err);
 
-    if (stat(job->run_path, &info) == 0)
-        units_file_size(size, (double)info.st_size);
-    st = str_printf(text, "%s %s", job->run_path, size);
     if (!st && report->n_drawn)
         st = str_printf(text, ", %s", str_text(&report->first_drawn));
     if (!st && report->n_drawn > 1)
@@ -131,54 +102,56 @@ static void write_found(const struct str *found, struct sink *sink)
 
 static enum assay_status write_summary(const struct run *run,
                                        const struct detect_options *job,
-                                       const struct detect_report *report,
                                        const struct extras *extras,
-                                       struct result *result, struct error *err)
+                                       const char *wrote, struct result *result,
+                                       struct error *err)
 {
     struct view_options view = view_defaults(result->term);
-    struct str wrote = {0}, note = {0};
-    enum assay_status st = tell_wrote(&wrote, job, report, err);
+    struct str note = {0};
+    enum assay_status st = tell_note(&note, job, err);
 
-    if (!st)
-        st = tell_note(&note, job, err);
     if (!st) {
         view.source = job->run_path;
-        view.wrote = str_text(&wrote);
+        view.wrote = wrote;
         view.note = note.n ? str_text(&note) : NULL;
         st = view_summary(run, &view, result->sink, err);
         write_found(&extras->found, result->sink);
         sink_puts(result->sink, str_text(&extras->explained));
     }
     str_release(&note);
-    str_release(&wrote);
     return st;
 }
 
+/* What is on the screen does not depend on what goes into files. */
 static enum assay_status show_result(const struct run_settings *settings,
                                      const struct detect_options *job,
                                      const struct detect_report *report,
                                      const struct extras *extras,
-                                     struct result *html, struct error *err)
+                                     struct run_files *files, struct error *err)
 {
+    const char *folder = drawn_folder(settings, report);
+    enum assay_status st, written = ASSAY_OK;
+    struct error unwritten = {0};
     struct result result = {0};
+    struct str wrote = {0};
     struct run *run = NULL;
-    enum assay_status st = store_load(job->run_path, &run, err);
 
+    st = store_load(job->run_path, &run, err);
+    if (!st)
+        st = tell_wrote(&wrote, job, report, err);
+    if (!st)
+        written =
+            run_files_write(files, run, settings->has_pictures ? folder : NULL,
+                            folder, &wrote, &unwritten);
     if (!st)
         st = result_open(NULL, &result, err);
     if (!st) {
-        st = write_summary(run, job, report, extras, &result, err);
+        st = write_summary(run, job, extras, str_text(&wrote), &result, err);
         st = result_close(&result, st, err);
     }
-    if (!st && settings->trace)
-        st = write_trace(run, settings->trace, err);
-    if (!st && html->output)
-        st = result_close(
-            html, write_html(settings, job, report, run, html->sink, err), err);
-    if (!st && settings->tensorboard)
-        st = event_folder_write(run, job->run_path, settings->tensorboard,
-                                report->n_drawn ? drawn_folder(settings) : NULL,
-                                err);
+    if (!st && written)
+        st = error_set(err, written, "%s", unwritten.text);
+    str_release(&wrote);
     run_free(run);
     return st;
 }
@@ -210,8 +183,8 @@ static enum assay_status profile(const struct run_settings *settings,
     struct extras extras = {0};
     struct sink explain = sink_to_str(&extras.explained);
     struct sink found = sink_to_str(&extras.found);
-    struct result html = {0};
-    enum assay_status st = ASSAY_OK;
+    struct run_files files = {0};
+    enum assay_status st;
 
     job->stop = interrupt_watch();
     job->progress = &progress;
@@ -219,18 +192,15 @@ static enum assay_status profile(const struct run_settings *settings,
     job->onnx.problems = &screen;
     job->explain = settings->has_explain ? &explain : NULL;
     job->found = job->weights || job->is_onnx ? &found : NULL;
-    if (settings->html)
-        st = result_open(settings->html, &html, err);
-    if (!st && settings->tensorboard)
-        st = event_folder_check(settings->tensorboard, job->run_path, err);
+    st = run_files_open(&files, &settings->files, job->run_path, err);
     if (!st)
         st = detect_run(job, photos, &report, err);
     progress_finish(&progress);
     if (!st && *job->stop)
         tell_stopped(job, &report);
     if (!st && report.n_measured)
-        st = show_result(settings, job, &report, &extras, &html, err);
-    output_discard(html.output);
+        st = show_result(settings, job, &report, &extras, &files, err);
+    run_files_discard(&files);
     detect_report_release(&report);
     str_release(&extras.explained);
     str_release(&extras.found);

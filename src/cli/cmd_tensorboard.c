@@ -42,7 +42,7 @@ static enum assay_status run_tensorboard(const struct arguments *arguments,
     if (!st) {
         inputs_note(run, path);
         st = event_folder_write(run, path, settings->folder, settings->pictures,
-                                err);
+                                NULL, err);
     }
     run_free(run);
     if (!st &&

@@ -3,12 +3,9 @@
 
 #include "base/cache.h"
 #include "base/mem.h"
-#include "base/units.h"
-#include "cli/event_folder.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
 #include "cli/messages.h"
-#include "cli/report_file.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
 #include "cli/train_echo.h"
@@ -33,7 +30,7 @@ struct errand {
     struct machine machine;
     const char **recompute;
     struct train_progress progress;
-    struct result html;
+    struct run_files files;
     bool is_random;      /* the weights it began with */
     uint64_t n_measured; /* steps that the run has */
     struct train_report report;
@@ -48,7 +45,7 @@ static void errand_release(struct errand *errand)
     str_release(&errand->choices);
     str_release(&errand->peaks);
     mem_free(errand->recompute);
-    output_discard(errand->html.output);
+    run_files_discard(&errand->files);
 }
 
 /* ---- before ------------------------------------------------------------ */
@@ -58,6 +55,7 @@ static void errand_release(struct errand *errand)
 static enum assay_status name_files(struct errand *errand, struct error *err)
 {
     static const char *const endings[] = {STORE_SUFFIX, NULL};
+    const struct run_file_names *files = &errand->settings->files;
     const char *output = errand->settings->output;
     enum assay_status st;
 
@@ -68,7 +66,7 @@ static enum assay_status name_files(struct errand *errand, struct error *err)
         return error_nomem(err, errand->run.n, "a file name");
     st = result_name(errand->run.text, endings, ".safetensors",
                      &errand->checkpoint, err);
-    if (!st && (errand->settings->html || errand->settings->tensorboard))
+    if (!st && (files->html || files->tensorboard))
         st = result_name(errand->run.text, endings, "_pictures",
                          &errand->pictures, err);
     return st || output ? st : cache_make_folders(errand->run.text, err);
@@ -108,10 +106,9 @@ static enum assay_status open_outputs(struct errand *errand, struct error *err)
         st = check_file(settings->export_path, err);
     if (!st)
         st = list_recompute(errand, err);
-    if (!st && settings->html)
-        st = result_open(settings->html, &errand->html, err);
-    if (!st && settings->tensorboard)
-        st = event_folder_check(settings->tensorboard, errand->run.text, err);
+    if (!st)
+        st = run_files_open(&errand->files, &settings->files, errand->run.text,
+                            err);
     run_find_choices(&errand->choices);
     return st;
 }
@@ -241,15 +238,34 @@ static void tell_failed(const struct errand *errand)
                      errand->checkpoint.text, errand->report.last_step);
 }
 
-static void add_file(struct str *text, const char *path)
+/* NULL: there are none. */
+static const char *pictures_of(const struct errand *errand)
 {
-    char size[UNITS_MAX];
     struct stat info;
 
-    if (path && stat(path, &info) == 0 &&
-        str_printf(text, "%s%s %s", text->n ? ", " : "", path,
-                   units_file_size(size, (double)info.st_size)))
-        str_clear(text);
+    return errand->pictures.n && stat(errand->pictures.text, &info) == 0
+               ? errand->pictures.text
+               : NULL;
+}
+
+static enum assay_status write_files(struct errand *errand,
+                                     const struct run *run, struct str *wrote,
+                                     struct error *err)
+{
+    const char *exported = errand->settings->export_path;
+    const char *pictures = pictures_of(errand);
+    enum assay_status st = result_list(errand->run.text, wrote, err);
+
+    if (!st)
+        st = result_list(errand->checkpoint.text, wrote, err);
+    if (!st && exported)
+        st = result_list(exported, wrote, err);
+    if (!st)
+        st = run_files_write(&errand->files, run, pictures, pictures, wrote,
+                             err);
+    if (!st && pictures && str_printf(wrote, ", %s/", pictures))
+        st = error_nomem(err, wrote->n, "the names of what was written");
+    return st;
 }
 
 /* Why it may have learned little, and the way to a better start. */
@@ -279,69 +295,48 @@ static enum assay_status tell_next(const struct errand *errand,
 }
 
 static enum assay_status write_summary(const struct errand *errand,
-                                       const struct run *run,
+                                       const struct run *run, const char *wrote,
                                        struct result *result, struct error *err)
 {
     struct view_options view = view_defaults(result->term);
-    struct str wrote = {0}, note = {0}, next = {0};
+    struct str note = {0}, next = {0};
     enum assay_status st = tell_note(errand, &note, err);
 
     if (!st)
         st = tell_next(errand, &next, err);
     if (!st) {
-        add_file(&wrote, errand->run.text);
-        add_file(&wrote, errand->checkpoint.text);
-        add_file(&wrote, errand->settings->export_path);
         view.source = errand->run.text;
-        view.wrote = str_text(&wrote);
+        view.wrote = wrote;
         view.note = note.n ? note.text : NULL;
         view.next = next.text;
         st = view_summary(run, &view, result->sink, err);
     }
     str_release(&next);
     str_release(&note);
-    str_release(&wrote);
     return st;
 }
 
-static enum assay_status write_trace(const struct run *run, const char *path,
-                                     struct error *err)
-{
-    struct result result;
-    enum assay_status st = result_open(path, &result, err);
-
-    if (!st)
-        st = result_close(&result, view_trace(run, result.sink, err), err);
-    return st;
-}
-
+/* What is on the screen does not depend on what goes into files. */
 static enum assay_status show_result(struct errand *errand, struct error *err)
 {
-    const struct train_settings *settings = errand->settings;
-    struct result result = {0}, *html = &errand->html;
+    enum assay_status st, written = ASSAY_OK;
+    struct error unwritten = {0};
+    struct result result = {0};
+    struct str wrote = {0};
     struct run *run = NULL;
-    struct report_side side;
-    struct stat info;
-    bool has_pictures =
-        errand->pictures.n && stat(errand->pictures.text, &info) == 0;
-    const char *folder = has_pictures ? errand->pictures.text : NULL;
-    enum assay_status st = store_load(errand->run.text, &run, err);
 
+    st = store_load(errand->run.text, &run, err);
+    if (!st)
+        written = write_files(errand, run, &wrote, &unwritten);
     if (!st)
         st = result_open(NULL, &result, err);
     if (!st) {
-        st = write_summary(errand, run, &result, err);
+        st = write_summary(errand, run, str_text(&wrote), &result, err);
         st = result_close(&result, st, err);
     }
-    if (!st && settings->trace)
-        st = write_trace(run, settings->trace, err);
-    side = (struct report_side){run, errand->run.text};
-    if (!st && html->output)
-        st = result_close(html, report_write(&side, 1, folder, html->sink, err),
-                          err);
-    if (!st && settings->tensorboard)
-        st = event_folder_write(run, errand->run.text, settings->tensorboard,
-                                folder, err);
+    if (!st && written)
+        st = error_set(err, written, "%s", unwritten.text);
+    str_release(&wrote);
     run_free(run);
     return st;
 }

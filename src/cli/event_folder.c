@@ -82,7 +82,8 @@ static enum assay_status write_events(const struct run *run,
 
 enum assay_status event_folder_write(const struct run *run,
                                      const char *run_path, const char *folder,
-                                     const char *pictures, struct error *err)
+                                     const char *pictures, struct str *wrote,
+                                     struct error *err)
 {
     struct album album = {0};
     struct result result = {0};
@@ -97,7 +98,8 @@ enum assay_status event_folder_write(const struct run *run,
             st = album_read(&album, pictures, run, err);
         if (!st)
             st = write_events(run, &album, result.sink, err);
-        st = result_close(&result, st, err);
+        st = wrote ? result_end(&result, st, wrote, err)
+                   : result_close(&result, st, err);
     }
     album_release(&album);
     str_release(&path);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { file_columns = 100 }; /* nobody knows where a file will be read */
 
@@ -63,6 +64,17 @@ enum assay_status result_print(const char *text, struct error *err)
     return print(err, "%s", text);
 }
 
+static enum assay_status commit(struct result *result, enum assay_status st,
+                                struct error *err)
+{
+    if (st)
+        output_discard(result->output);
+    else
+        st = output_commit(result->output, err);
+    result->output = NULL;
+    return st;
+}
+
 enum assay_status result_close(struct result *result, enum assay_status st,
                                struct error *err)
 {
@@ -71,16 +83,33 @@ enum assay_status result_close(struct result *result, enum assay_status st,
 
     if (!result->output)
         return st;
-    if (st) {
-        output_discard(result->output);
-        result->output = NULL;
-        return st;
-    }
     bytes = result->sink->written;
-    st = output_commit(result->output, err);
-    result->output = NULL;
+    st = commit(result, st, err);
     if (st || !result->path)
         return st;
     return print(err, "wrote  %s  %s\n", result->path,
                  units_file_size(size, (double)bytes));
+}
+
+enum assay_status result_end(struct result *result, enum assay_status st,
+                             struct str *wrote, struct error *err)
+{
+    if (!result->output)
+        return st;
+    st = commit(result, st, err);
+    return st || !result->path ? st : result_list(result->path, wrote, err);
+}
+
+enum assay_status result_list(const char *path, struct str *wrote,
+                              struct error *err)
+{
+    char size[UNITS_MAX];
+    struct stat info;
+
+    if (stat(path, &info))
+        return ASSAY_OK;
+    if (str_printf(wrote, "%s%s %s", wrote->n ? ", " : "", path,
+                   units_file_size(size, (double)info.st_size)))
+        return error_nomem(err, wrote->n, "the names of what was written");
+    return ASSAY_OK;
 }

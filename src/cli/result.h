@@ -27,6 +27,16 @@ enum assay_status result_open(const char *path, struct result *result,
 enum assay_status result_close(struct result *result, enum assay_status st,
                                struct error *err);
 
+/* The same, but appends "NAME SIZE" to a list of what was written instead of
+ * saying it. */
+enum assay_status result_end(struct result *result, enum assay_status st,
+                             struct str *wrote, struct error *err);
+
+/* Appends "NAME SIZE" of a file that is there, behind a comma where it is not
+ * the first. */
+enum assay_status result_list(const char *path, struct str *wrote,
+                              struct error *err);
+
 /* Appends what a result is called unless told otherwise: the input's path
  * without the endings (NULL at the end) that it has, in this order, and with
  * the new one. */

@@ -6,7 +6,7 @@
 #define CLI_RUN_SETTINGS_H
 
 #include "cli/labels.h"
-#include "cli/options.h"
+#include "cli/run_files.h"
 #include "cli/shapes.h"
 #include "detect/detect.h"
 #include "store/store.h"
@@ -29,7 +29,8 @@ struct run_settings {
     double tuning_seconds;
     double score, iou; /* NaN: not given */
     const char *labels, *drawn_dir;
-    const char *output, *trace, *html, *tensorboard;
+    const char *output;
+    struct run_file_names files;
     bool has_pictures;
     bool has_explain;
     struct words sweep;

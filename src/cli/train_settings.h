@@ -5,7 +5,7 @@
 #ifndef CLI_TRAIN_SETTINGS_H
 #define CLI_TRAIN_SETTINGS_H
 
-#include "cli/options.h"
+#include "cli/run_files.h"
 #include "train/config.h"
 
 struct train_settings {
@@ -18,7 +18,8 @@ struct train_settings {
     const char *resume, *export_path;
     struct words recompute;
     double tuning_seconds;
-    const char *output, *trace, *html, *tensorboard;
+    const char *output;
+    struct run_file_names files;
 };
 
 #define TRAIN_DEFAULTS                                                         \

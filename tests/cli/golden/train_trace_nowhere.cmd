@@ -1,0 +1,1 @@
+assay train --synthetic --trace nowhere/trace.json
