@@ -5,7 +5,6 @@
 #include "views/line.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A text without its quotes, where it needs none. */
@@ -43,6 +42,12 @@ static void add_setting(struct line *line, const struct train_config *config,
         line_printf(line, "%s %s (default %s)", key->name, is, was);
 }
 
+/* What fits in front of a line. */
+static const char *label_of(const char *section)
+{
+    return strcmp(section, "optimizer") == 0 ? "optim" : section;
+}
+
 void train_echo_config(const struct train_config *config,
                        const struct term *term, struct sink *sink)
 {
@@ -56,10 +61,8 @@ void train_echo_config(const struct train_config *config,
     line_end(&line);
     while (key->section) {
         const char *section = key->section;
-        char label[LINE_INDENT];
 
-        snprintf(label, sizeof label, "%s", section);
-        line = line_begin(sink, term, label);
+        line = line_begin(sink, term, label_of(section));
         for (; key->section && strcmp(key->section, section) == 0; key++)
             add_setting(&line, config, &defaults, key);
         line_end(&line);

@@ -164,7 +164,12 @@ enum assay_status train_settings_read(const struct train_settings *settings,
     enum assay_status st = ASSAY_OK;
 
     *config = train_config_defaults();
-    if (path || access(TRAIN_CONFIG_PATH, F_OK) == 0)
+    if (path && access(path, F_OK))
+        st = error_set(err, ASSAY_NOT_FOUND,
+                       "there is no %s; 'assay train --defaults' prints a "
+                       "file with every setting to begin with",
+                       path);
+    else if (path || access(TRAIN_CONFIG_PATH, F_OK) == 0)
         st = train_config_read(path ? path : TRAIN_CONFIG_PATH, config, err);
     for (size_t i = 0; !st && i < settings->set.n; i++)
         st = set_word(config, settings->set.items[i], err);

@@ -140,10 +140,12 @@ keep_boxes(struct dataset *dataset, const struct voc_annotation *annotation,
 
 /* An XML file that is no good is noted, and is as good as none. */
 static enum assay_status read_boxes(struct dataset *dataset, const char *path,
+                                    bool has_trimap,
                                     struct dataset_target *image,
                                     struct error *err)
 {
     enum { most_bytes = 16 << 20 };
+    const char *instead = has_trimap ? ": the trimap's is taken" : "";
     struct voc_annotation annotation = {0};
     struct arena memory = {0};
     struct str text = {0};
@@ -158,9 +160,10 @@ static enum assay_status read_boxes(struct dataset *dataset, const char *path,
     else if (st == ASSAY_NOMEM)
         error_set(err, st, "%s", why.text);
     else
-        st = dataset_note(dataset, err, "%s", why.text);
+        st = dataset_note(dataset, err, "%s%s", why.text, instead);
     if (!st && image->n_objects == 0 && !why.status)
-        st = dataset_note(dataset, err, "%s has no box that can be used", path);
+        st = dataset_note(dataset, err, "%s has no box that can be used%s",
+                          path, instead);
     voc_annotation_release(&annotation);
     arena_release(&memory);
     str_release(&text);
@@ -205,10 +208,10 @@ static enum assay_status read_image(struct dataset *dataset, const char *root,
     if (!st)
         st = dataset_text(dataset, &trimap, err,
                           "%s/annotations/trimaps/%.*s.png", root, n_id, id);
-    if (!st && access(xml, F_OK) == 0)
-        st = read_boxes(dataset, xml, &image, err);
     if (!st && access(trimap, F_OK))
         trimap = NULL;
+    if (!st && access(xml, F_OK) == 0)
+        st = read_boxes(dataset, xml, trimap != NULL, &image, err);
     if (!st && !trimap && image.n_objects == 0)
         return dataset_note(
             dataset, err, "%s has no box and no trimap: left out", image.path);
@@ -254,6 +257,11 @@ static enum assay_status read_list(struct dataset *dataset, const char *root,
         dataset_text(dataset, &path, err, "%s/annotations/%s.txt", root,
                      options->split == DATASET_TRAIN ? "trainval" : "test");
 
+    if (!st && access(path, F_OK))
+        st = error_set(err, ASSAY_NOT_FOUND,
+                       "there is no %s; 'assay data fetch oxford-iiit-pet' "
+                       "gets what is missing",
+                       path);
     if (!st)
         st = file_read(path, most_bytes, &text, err);
     at = str_text(&text);
@@ -264,7 +272,8 @@ static enum assay_status read_list(struct dataset *dataset, const char *root,
         at += n + (at[n] == '\n');
     }
     if (!st && dataset->n == 0 && dataset->n_odd == 0)
-        st = error_set(err, ASSAY_BAD_INPUT, "%s names no images", path);
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s names no images; was it copied to the end?", path);
     else if (!st && dataset->n == 0)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "%s: none of its images can be used: %s", path,

@@ -152,7 +152,8 @@ void summary_loader(const struct summary *summary,
         line_printf(&line, "the step waits %s of the time",
                     units_percent(text, stall, 0));
     if (skipped > 0)
-        line_printf(&line, "%.0f images skipped", skipped);
+        line_printf(&line, "%.0f %s skipped", skipped,
+                    skipped == 1 ? "image" : "images");
     line_end(&line);
 }
 

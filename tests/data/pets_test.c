@@ -263,6 +263,7 @@ TEST(an_xml_file_without_a_good_box_gives_way_to_the_trimap)
 
         snprintf(id, sizeof id, "x_%zu.xml", i);
         CHECK(is_odd(dataset, id, whys[i]));
+        CHECK(is_odd(dataset, id, "the trimap's is taken"));
         check_box(&target, 4, 2, 5, 5);
     }
     dataset_close(dataset);
@@ -455,7 +456,8 @@ TEST(what_cannot_be_a_dataset_is_refused_with_what_was_looked_for)
     write_text(in_root("other", "images/readme"), "");
     check_refused("other", DATASET_TRAIN, ASSAY_NOT_FOUND, "annotations/");
     write_sample("lists", "x_1", SIZE BOX("1", "1", "4", "4"));
-    check_refused("lists", DATASET_TRAIN, ASSAY_NOT_FOUND, "trainval.txt");
+    check_refused("lists", DATASET_TRAIN, ASSAY_NOT_FOUND,
+                  "trainval.txt; 'assay data");
     write_list("lists", "x_1 1 1 1\n");
     check_refused("lists", DATASET_TEST, ASSAY_BAD_INPUT,
                   "test.txt names no images");
