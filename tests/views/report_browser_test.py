@@ -381,6 +381,41 @@ class Charts(Report):
                          "<b>dog</b>_targets.jpg")
 
 
+class Training(Report):
+    def test_the_head_says_what_a_step_consists_of(self):
+        self.show("training")
+        text = self.find("#head").text.replace("\u00a0", " ")
+        for part in ("median step", "10.0 images/s", "8 steps",
+                     "data 20.0 ms (stall 10 %)", "forward 56.0 ms",
+                     "loss 5.00 ms", "backward 100 ms", "optimizer 15.0 ms",
+                     "other 4.00 ms"):
+            self.assertIn(part, text)
+
+    def test_the_loss_is_drawn_over_the_steps(self):
+        self.show("training", "training")
+        points = self.find_all("#view-training .point")
+        self.assertEqual(len(points), 8)
+        heights = [float(point.get_attribute("cy")) for point in points]
+        self.assertEqual(heights, sorted(heights))  # it falls
+        self.assertEqual(points[7].get_attribute("aria-label"),
+                         "step 11, loss 0.500")
+        self.keep("training")
+
+    def test_time_is_not_held_against_photographs(self):
+        self.show("training", "latency")
+        self.assertNotIn("By photograph", self.find("#view-latency").text)
+
+    def test_the_configuration_is_told_by_its_sections(self):
+        self.show("training", "machine")
+        heads = [head.text for head in self.find_all("#view-machine h2")]
+        self.assertIn("[training]", heads)
+        self.assertIn("loader", heads)
+
+    def test_other_runs_have_no_such_view(self):
+        self.show("full")
+        self.assertEqual(self.find_all("#tab-training"), [])
+
+
 class Two(Report):
     def test_differences_are_in_the_same_views(self):
         self.show("two")

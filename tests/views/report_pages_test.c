@@ -75,6 +75,51 @@ TEST(a_page_of_a_deep_tree_is_written)
     write_one("deep", made_chain(300));
 }
 
+/* Eight steps of 200 ms: data 20, forward 60 with a loss of 4 in it, reading it
+ * 1, backward 100, optimizer 15, other 4. The loss goes from 4 to 0.5. */
+static struct run *made_steps(void)
+{
+    static const char *const facts[][2] = {{"settings.mode", "training"},
+                                           {"training.images_per_s", "10"},
+                                           {"loader.stall_share", "0.1"},
+                                           {"config.training.steps", "11"}};
+    struct run *run;
+    uint32_t thread, loss, step, forward;
+
+    CHECK_STATUS(run_new(&run, &err), ASSAY_OK, &err);
+    CHECK_STATUS(run_name_root(run, "training", "", &err), ASSAY_OK, &err);
+    CHECK_STATUS(run_thread_add(run, "main", THREAD_CPU, &thread, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(run_series_add(run, "train.loss", "", &loss, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(run_series_add(run, "train.step", "", &step, &err), ASSAY_OK,
+                 &err);
+    forward = made_scope(run, RUN_ROOT, "forward", "");
+    for (uint32_t i = 0; i < 8; i++) {
+        made_call(run, made_scope(run, RUN_ROOT, "data", ""), 0, i, 20, 20);
+        made_call(run, made_scope(run, forward, "heads", "RPNLoss"), 0, i, 4,
+                  4);
+        made_call(run, forward, 0, i, 60, 56);
+        made_call(run, made_scope(run, RUN_ROOT, "loss", ""), 0, i, 1, 1);
+        made_call(run, made_scope(run, RUN_ROOT, "backward", ""), 0, i, 100,
+                  100);
+        made_call(run, made_scope(run, RUN_ROOT, "optimizer", ""), 0, i, 15,
+                  15);
+        made_call(run, RUN_ROOT, 0, i, 200, 4);
+        CHECK_INT(run_series_put(run, loss, i, 4 - 0.5 * i, &err), ASSAY_OK);
+        CHECK_INT(run_series_put(run, step, i, 4 + i, &err), ASSAY_OK);
+    }
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        CHECK_INT(run_fact_set(run, facts[i][0], facts[i][1], &err), ASSAY_OK);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    return run;
+}
+
+TEST(a_page_of_a_training_is_written)
+{
+    write_one("training", made_steps());
+}
+
 TEST(a_page_with_pictures_is_written)
 {
     static const unsigned char pixel[] = {

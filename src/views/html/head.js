@@ -20,17 +20,21 @@ function changeNote(a, b, text) {
 function latencyFigures(report) {
   const run = report.main, latency = run.latency;
   const before = report.comparison ? report.runs[0].latency : null;
+  const isStep = isTraining(run), images = run.facts["training.images_per_s"];
   if (!isKnown(latency.median_ms))
     return [figure("total", timeParts(run.whole), "no iterations are marked")];
   return [
-    figure("median latency", timeParts(latency.median_ms),
+    figure(isStep ? "median step" : "median latency", timeParts(latency.median_ms),
         before ? changeNote(before.median_ms, latency.median_ms, timeText)
                : `95 % interval ${timeRange(latency.median_low_ms, latency.median_high_ms)}`),
     figure("p95", timeParts(latency.p95_ms),
         before ? changeNote(before.p95_ms, latency.p95_ms, timeText)
                : `from ${timeRange(latency.min_ms, latency.max_ms)}`),
-    figure("throughput", {text: threeDigits(latency.per_second), unit: "/s"},
-        `${counted(run.runs.measured, "iteration")}, warm-up ${grouped(run.runs.warm_up)}`),
+    figure("throughput",
+        isStep && images ? {text: threeDigits(Number(images)), unit: "images/s"}
+                         : {text: threeDigits(latency.per_second), unit: "/s"},
+        `${counted(run.runs.measured, isStep ? "step" : "iteration")}, warm-up ${
+            grouped(run.runs.warm_up)}`),
   ];
 }
 
@@ -58,20 +62,27 @@ const STAGES = [
   ["postprocess", "detection"], ["residual", "other"]
 ];
 
-function stageStrip(run) {
-  const stages = run.stages;
-  if (!stages)
-    return null;
-  const known = STAGES.filter(([name]) => isKnown(stages[name + "_ms"]));
+/* What an iteration consists of: {name, fill, ms, more} each. */
+function partsStrip(parts) {
+  const whole = sum(parts.map(part => part.ms));
   return make("div", {class: "stages"},
-      make("div", {class: "strip", "aria-hidden": "true"}, known.map(([name, fill]) => {
-        const part = make("span", {class: "fill-" + fill});
-        part.style.flexGrow = String(stages[name + "_ms"] / stages.iteration_ms);
-        return part;
+      make("div", {class: "strip", "aria-hidden": "true"}, parts.map(part => {
+        const piece = make("span", {class: "fill-" + part.fill});
+        piece.style.flexGrow = String(part.ms / whole);
+        return piece;
       })),
       make("ul", {},
-          known.map(([name, fill]) => make("li", {}, make("span", {class: "swatch fill-" + fill}),
-                        `${name} ${timeText(stages[name + "_ms"])}`))));
+          parts.map(part => make("li", {}, make("span", {class: "swatch fill-" + part.fill}),
+                        `${part.name} ${timeText(part.ms)}${part.more || ""}`))));
+}
+
+function stageStrip(run) {
+  if (isTraining(run))
+    return partsStrip(stepParts(run));
+  if (!run.stages)
+    return null;
+  return partsStrip(STAGES.map(([name, fill]) => ({name, fill, ms: run.stages[name + "_ms"]}))
+                        .filter(part => isKnown(part.ms)));
 }
 
 const HEALTH = [

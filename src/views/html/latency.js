@@ -162,7 +162,9 @@ function steadyWords(report) {
 
 function latencyView(report) {
   const left = make("div", {class: "block"}), right = make("div", {class: "block"});
-  const content = photographsBlock(report);
+  /* A step is not of one photograph. */
+  const content =
+      report.runs.some(isTraining) ? {element: null, render() {}} : photographsBlock(report);
   const has = report.runs.some(run => run.iterations.ms.length > 0);
   const element = make("section", {},
       has ? make("div", {class: "charts"}, left, right)

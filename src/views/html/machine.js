@@ -1,15 +1,17 @@
 /* html/machine.js - what the numbers depend on: machine, settings, model. */
 
-const FACT_ORDER =
-    ["machine", "settings", "model", "input", "content", "photos", "memory", "program", "time"];
+const FACT_ORDER = [
+  "machine", "settings", "model", "training", "loader", "input", "content", "photos", "memory",
+  "program", "time", "config.training", "config.model", "config.dataset", "config.optimizer",
+  "config.profile"
+];
 
-/* Facts by the first word of their key. */
+/* Facts by the first words of their key. */
 function factGroups(report) {
   const keys = new Set(report.runs.flatMap(run => Object.keys(run.facts)));
   const groups = new Map();
   for (const key of keys) {
-    const dot = key.indexOf(".");
-    const group = dot > 0 && FACT_ORDER.includes(key.slice(0, dot)) ? key.slice(0, dot) : "other";
+    const group = FACT_ORDER.find(name => key.startsWith(name + ".")) || "other";
     if (!groups.has(group))
       groups.set(group, []);
     groups.get(group).push(key);
@@ -23,6 +25,9 @@ const FACT_UNITS = [
   [/_gflops$/, value => `${threeDigits(value)} GFLOP/s`],
   [/_gbs$/, value => `${threeDigits(value)} GB/s`],
   [/_us$/, value => timeText(value / 1000)],
+  [/_ns$/, value => timeText(value / 1e6)],
+  [/_share$/, value => percentText(value)],
+  [/_per_s$/, value => threeDigits(value)],
   [/_bytes$/, value => bytesText(value)],
 ];
 
@@ -37,11 +42,16 @@ function factText(key, value) {
 /* "peak_gflops" of the group "machine": "peak". */
 function factLabel(group, key) {
   const name = key.startsWith(group + ".") ? key.slice(group.length + 1) : key;
-  return name.replace(/_(gflops|gbs|us)$/, "").replaceAll("_", " ");
+  return name.replace(/_(gflops|gbs|us|ns)$/, "").replace(/_per_s$/, "/s").replaceAll("_", " ");
+}
+
+/* A section of a configuration as its file has it: "[training]". */
+function groupLabel(group) {
+  return group.replace(/^config\.(.*)$/, "[$1]");
 }
 
 function factTable(report, group, keys) {
-  return make("div", {class: "block"}, make("h2", {}, nameText(group)),
+  return make("div", {class: "block"}, make("h2", {}, nameText(groupLabel(group))),
       make("table", {}, make("tbody", {}, keys.map(key => {
         const values = report.runs.map(run => run.facts[key]);
         const differs = values.length > 1 && values[0] !== values[1];

@@ -16,6 +16,12 @@ function peakOf(counter) {
   return counter.value.reduce((best, value, i) => value > counter.value[best] ? i : best, 0);
 }
 
+/* Where another iteration needed more, as with larger images, that is said. */
+function peakWords(here, most) {
+  return most > here * 1.02 ? `${bytesText(here)}, peak of the run ${bytesText(most)}`
+                            : `peak ${bytesText(most)}`;
+}
+
 /* From one value to the next in steps: that is how memory changes. */
 function stepPath(counter, x, y) {
   const begin = counter.ms[0];
@@ -43,8 +49,7 @@ function memoryView(report) {
   function drawPeak(chart, {run, counter}) {
     const i = peakOf(counter);
     const x = chart.x(counter.ms[i] - counter.ms[0]), y = chart.y(counter.value[i] / 1048576);
-    const most =
-        run.memory ? run.memory.peak_bytes : counter.value[i]; /* the curve may miss a short one */
+    const most = run.memory ? run.memory.peak_bytes : counter.value[i]; /* of all iterations */
     const isRight = x > (chart.plot.left + chart.plot.right) / 2;
     const peak = draw("g", {
       class: "peak",
@@ -63,7 +68,8 @@ function memoryView(report) {
         draw("circle", {cx: x, cy: y, r: 6}),
         draw("text",
             {x: isRight ? x - 12 : x + 12, y: y - 7, "text-anchor": isRight ? "end" : "start"},
-            (report.comparison ? letterOf(run.side) + " " : "") + `peak ${bytesText(most)}`));
+            (report.comparison ? letterOf(run.side) + " " : "") +
+                peakWords(counter.value[i], most)));
     return peak;
   }
 
@@ -130,7 +136,7 @@ function memoryView(report) {
     }
     const isWhole = curves[0].counter.name !== LIVE_BYTES;
     place.replaceChildren(drawCurves(),
-        make("p", {class: "note"}, isWhole ? "Over the whole run. " : "Over one iteration. ",
+        make("p", {class: "note"}, isWhole ? "Over the whole run. " : "Over the last iteration. ",
             "Click the peak, or press Enter on it, for who owned these bytes."));
   }
 

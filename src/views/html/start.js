@@ -94,7 +94,8 @@ function start() {
           tree.reveal(node);
         }),
     timelineView(report), memoryView(report), rooflineView(report), latencyView(report),
-    picturesView(report), machineView(report)
+    ...(report.runs.some(isTraining) ? [trainingView(report)] : []), picturesView(report),
+    machineView(report)
   ];
   const tabs = newTabs(views);
   tabs.openByKey(location.hash.slice(1));

@@ -1,0 +1,125 @@
+/* html/training.js - of a training: what a step consists of, and how it
+ * learns. */
+
+function isTraining(run) {
+  return run.facts["settings.mode"] === "training";
+}
+
+/* The scopes below the root that are parts of a step, in its order. */
+const STEP_PARTS = [
+  ["data", "picture"], ["copy", "copy"], ["forward", "convolution"], ["loss", "detection"],
+  ["backward", "linear"], ["optimizer", "norm"]
+];
+
+/* The ops that make losses lie among the modules of the forward pass. */
+function lossTime(run, forward) {
+  const inside = new Set([forward.id]);
+  let ms = 0;
+  for (const scope of run.scopes.slice(forward.id + 1)) {
+    if (!inside.has(scope.parent))
+      continue;
+    inside.add(scope.id);
+    if (/Loss$/.test(scope.class))
+      ms += scope.total_ms || 0;
+  }
+  return ms;
+}
+
+/* Of the mean step; they add up. What would not be seen is left out. */
+function stepParts(run) {
+  const scopes = new Map(run.scopes.filter(scope => scope.parent === 0 && !scope.is_outside)
+                             .map(scope => [scope.name, scope]));
+  const times = new Map(STEP_PARTS.map(([name]) => [name, scopes.get(name)?.total_ms || 0]));
+  if (scopes.has("loss") && scopes.has("forward")) {
+    const ms = lossTime(run, scopes.get("forward"));
+    times.set("forward", times.get("forward") - ms);
+    times.set("loss", times.get("loss") + ms);
+  }
+  const stall = Number(run.facts["loader.stall_share"]);
+  const parts = STEP_PARTS.map(([name, fill]) => ({
+    name,
+    fill,
+    ms: times.get(name),
+    more: name === "data" && Number.isFinite(stall) ? ` (stall ${percentText(stall)})` : ""
+  }));
+  parts.push({name: "other", fill: "other", ms: run.whole - sum(parts.map(part => part.ms))});
+  return parts.filter(part => part.ms >= run.whole * 5e-4);
+}
+
+/* The curves, the loss first. */
+function learningSeries(report) {
+  const names = new Set(report.runs.flatMap(run => Array.from(run.series.keys())));
+  return Array.from(names).filter(name => name.startsWith("train.") && name !== "train.step");
+}
+
+/* The points of a curve: the number of the step where it is known. */
+function learningPoints(run, name) {
+  const series = run.series.get(name), steps = run.series.get("train.step");
+  if (!series)
+    return [];
+  const step = steps ? seriesValues(steps) : new Map();
+  const ms = new Map(run.iterations.index.map((index, i) => [index, run.iterations.ms[i]]));
+  return series.iterations.map((index, i) => ({
+    side: run.side,
+    index,
+    ms: ms.get(index) ?? null,
+    x: step.get(index) ?? index + 1,
+    y: series.values[i]
+  }));
+}
+
+function trainingView(report) {
+  const names = learningSeries(report);
+  const place = make("div", {class: "block"});
+  const curve = make("select", {onchange: render},
+      names.map(name => make("option", {value: name}, seriesLabel(name))));
+  const element = make("section", {},
+      names.length === 0
+          ? missing("This run has no losses.")
+          : make("div", {class: "controls"}, make("label", {}, "Over the steps", curve)),
+      place);
+
+  function drawCurve(chart, points) {
+    const side = sideFill(report, points[0].side);
+    const path = points.map((point, i) => `${i ? "L" : "M"}${chart.x(point.x).toFixed(1)},` +
+            chart.y(point.y).toFixed(1));
+    return draw("path", {class: `line ${side}`, d: path.join("")});
+  }
+
+  function drawPoint(chart, point, n) {
+    const circle = draw("circle", {
+      class: `point ${sideFill(report, point.side)}`,
+      cx: chart.x(point.x),
+      cy: chart.y(point.y),
+      r: n > 300 ? 2 : 3.5,
+      role: "img",
+      "aria-label": `step ${point.x}, ${seriesLabel(curve.value)} ${plainNumber(point.y)}`
+    });
+    explain(circle, () => iterationLines(report.runs[point.side], point.index, point.ms));
+    return circle;
+  }
+
+  function render() {
+    const curves = report.runs.map(run => learningPoints(run, curve.value))
+                       .filter(points => points.length > 0);
+    const points = curves.flat();
+    if (points.length === 0)
+      return;
+    const xs = points.map(point => point.x), ys = points.map(point => point.y);
+    const unit = report.runs.map(run => run.series.get(curve.value)?.unit).find(Boolean);
+    const chart = newChart({
+      width: widthOf(place),
+      height: 320,
+      label: `${seriesLabel(curve.value)} over the steps`,
+      x: (from, to) => linearScale(Math.min(...xs), Math.max(...xs), from, to),
+      y: (from, to) => linearScale(Math.min(0, ...ys), Math.max(...ys) * 1.08 || 1, from, to),
+      xLabel: "step",
+      yLabel: seriesLabel(curve.value) + (unit ? `, ${unit}` : "")
+    });
+    const circles = points.map(point => drawPoint(chart, point, points.length));
+    rove(circles);
+    chart.svg.append(...curves.map(each => drawCurve(chart, each)), ...circles);
+    place.replaceChildren(chart.svg);
+  }
+  return {key: "training", label: "Training", element, render};
+}
