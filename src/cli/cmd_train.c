@@ -17,7 +17,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const struct train_settings defaults = TRAIN_DEFAULTS;
 
@@ -238,14 +237,23 @@ static void tell_failed(const struct errand *errand)
                      errand->checkpoint.text, errand->report.last_step);
 }
 
-/* NULL: there are none. */
-static const char *pictures_of(const struct errand *errand)
+/* "train/run_pictures/ with 12 boxes on 4 images" */
+static enum assay_status list_pictures(const struct errand *errand,
+                                       struct str *wrote, struct error *err)
 {
-    struct stat info;
+    const struct train_report *report = &errand->report;
+    enum assay_status st =
+        str_printf(wrote, ", %s/ with ", errand->pictures.text);
 
-    return errand->pictures.n && stat(errand->pictures.text, &info) == 0
-               ? errand->pictures.text
-               : NULL;
+    if (!st && report->n_boxes)
+        st = str_printf(wrote, "%" PRIu64, report->n_boxes);
+    else if (!st)
+        st = str_append(wrote, "no");
+    if (!st)
+        st = str_printf(wrote, " box%s on %" PRIu64 " images",
+                        report->n_boxes == 1 ? "" : "es", report->n_pictures);
+    return st ? error_nomem(err, wrote->n, "the names of what was written")
+              : ASSAY_OK;
 }
 
 static enum assay_status write_files(struct errand *errand,
@@ -253,7 +261,8 @@ static enum assay_status write_files(struct errand *errand,
                                      struct error *err)
 {
     const char *exported = errand->settings->export_path;
-    const char *pictures = pictures_of(errand);
+    const char *pictures =
+        errand->report.n_pictures ? errand->pictures.text : NULL;
     enum assay_status st = result_list(errand->run.text, wrote, err);
 
     if (!st)
@@ -263,9 +272,7 @@ static enum assay_status write_files(struct errand *errand,
     if (!st)
         st = run_files_write(&errand->files, run, pictures, pictures, wrote,
                              err);
-    if (!st && pictures && str_printf(wrote, ", %s/", pictures))
-        st = error_nomem(err, wrote->n, "the names of what was written");
-    return st;
+    return st || !pictures ? st : list_pictures(errand, wrote, err);
 }
 
 /* Why it may have learned little, and the way to a better start. */

@@ -189,6 +189,7 @@ static enum assay_status open_trainer(struct training *training,
 }
 
 static enum assay_status write_pictures(struct training *training,
+                                        struct train_report *report,
                                         struct error *err)
 {
     const struct train_pictures pictures = {
@@ -200,7 +201,7 @@ static enum assay_status write_pictures(struct training *training,
         .folder = training->job->pictures_folder,
     };
 
-    return train_pictures_write(&pictures, err);
+    return train_pictures_write(&pictures, report, err);
 }
 
 enum assay_status train_run(const struct train_job *job,
@@ -220,7 +221,7 @@ enum assay_status train_run(const struct train_job *job,
     if (!st && job->export_path)
         st = trainer_export(training.trainer, job->export_path, err);
     if (!st && job->pictures_folder && report->n_steps)
-        st = write_pictures(&training, err);
+        st = write_pictures(&training, report, err);
     training_close(&training);
     return st;
 }

@@ -154,28 +154,36 @@ static enum assay_status write_picture(const struct train_pictures *job,
 }
 
 static enum assay_status draw_sample(struct reader *reader, size_t i,
+                                     struct train_report *report,
                                      struct error *err)
 {
     const struct train_pictures *job = reader->job;
     struct target targets[most_boxes];
     struct dataset_target sample;
     struct picture picture = {0};
+    size_t n = 0;
     enum assay_status st = dataset_target(job->dataset, i, &sample, err);
 
     if (!st)
         st = dataset_picture(job->dataset, i, &picture, err);
     if (!st)
         st = reader_look(reader, &picture, err);
-    if (!st)
-        st = canvas_draw_targets(&picture, targets,
-                                 list_targets(reader, targets), err);
+    if (!st) {
+        n = list_targets(reader, targets);
+        st = canvas_draw_targets(&picture, targets, n, err);
+    }
     if (!st)
         st = write_picture(job, sample.path, &picture, err);
+    if (!st) {
+        report->n_pictures++;
+        report->n_boxes += n;
+    }
     picture_release(&picture);
     return st;
 }
 
 enum assay_status train_pictures_write(const struct train_pictures *pictures,
+                                       struct train_report *report,
                                        struct error *err)
 {
     struct reader reader = {.job = pictures};
@@ -186,7 +194,7 @@ enum assay_status train_pictures_write(const struct train_pictures *pictures,
         return ASSAY_OK;
     st = reader_open(&reader, err);
     for (size_t i = 0; !st && i < n && i < n_pictures; i++)
-        st = draw_sample(&reader, i, err);
+        st = draw_sample(&reader, i, report, err);
     reader_close(&reader);
     return st;
 }

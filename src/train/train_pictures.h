@@ -18,8 +18,9 @@ struct train_pictures {
 };
 
 /* Writes FOLDER/NAME_targets.jpg for the first few images, with the surest
- * boxes of each. Nothing for a classifier. */
+ * boxes of each, and tells how many of both. Nothing for a classifier. */
 enum assay_status train_pictures_write(const struct train_pictures *pictures,
+                                       struct train_report *report,
                                        struct error *err);
 
 #endif

@@ -112,6 +112,7 @@ struct train_report {
     uint64_t n_small;   /* batches with fewer images than the model has
                            inputs, passed over */
     bool has_checkpoint;
+    uint64_t n_pictures, n_boxes; /* drawn, see train_job.pictures_folder */
 };
 
 /* Makes the steps; writes the checkpoint and the run at the end, also where it

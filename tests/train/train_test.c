@@ -153,13 +153,20 @@ static size_t count(const char *text, const char *part)
     return n;
 }
 
-/* Spans of a step: as many as of any other. */
+static bool is_backward(const struct run *run, uint32_t scope)
+{
+    while (scope != RUN_ROOT && run_scope(run, scope)->parent != RUN_ROOT)
+        scope = run_scope(run, scope)->parent;
+    return strcmp(run_scope(run, scope)->name, "backward") == 0;
+}
+
+/* Spans of the backward pass of a step: as many as of any other. */
 static size_t spans_of_step(const struct run *run)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < run_cell_count(run); i++) {
-        if (!run_cell(run, i)->is_outside)
+        if (is_backward(run, run_cell(run, i)->scope))
             n += run_cell(run, i)->calls.n;
     }
     return n / run_iteration_count(run);
@@ -182,11 +189,14 @@ TEST(a_trace_has_so_many_steps_in_full_as_were_asked_for)
                  &err);
     CHECK_INT(run_iteration_count(run), 8);
     for (size_t i = 0; i < run_kept_count(run); i++) {
-        if (run_kept(run, i)->iteration == RUN_NONE)
+        const struct sample *sample = run_kept(run, i);
+
+        if (sample->iteration == RUN_NONE)
             continue;
-        CHECK(run_kept(run, i)->iteration < 3);
-        in_step[run_kept(run, i)->iteration]++;
+        CHECK(sample->iteration < 3);
+        in_step[sample->iteration] += is_backward(run, sample->scope);
     }
+    CHECK(spans_of_step(run) > 20);
     for (int i = 0; i < 3; i++)
         CHECK_INT(in_step[i], spans_of_step(run));
 
@@ -195,6 +205,30 @@ TEST(a_trace_has_so_many_steps_in_full_as_were_asked_for)
     CHECK_INT(count(str_text(&trace), "\"name\": \"backward\""), 3);
     str_release(&trace);
     run_free(run);
+    train_config_release(&config);
+}
+
+TEST(pictures_of_a_detector_are_drawn_and_counted)
+{
+    struct train_config config = small_config();
+    struct train_report report = {0};
+    char folder[512], picture[600];
+    const struct train_job job = {
+        .config = &config, .n_processors = 1, .pictures_folder = folder};
+
+    snprintf(folder, sizeof folder, "%s", test_path("drawn"));
+    snprintf(picture, sizeof picture, "%s/synthetic image 3_targets.jpg",
+             folder);
+    set(&config, "model.name", "fasterrcnn_resnet18_fpn");
+    set(&config, "dataset.image_size", "64");
+    set(&config, "training.steps", "1");
+    CHECK_STATUS(train_run(&job, &report, &err), ASSAY_OK, &err);
+    CHECK_INT(report.n_pictures, 4);
+    CHECK_INT(access(picture, R_OK), 0);
+
+    set(&config, "model.name", "squeezenet1_1");
+    CHECK_STATUS(train_run(&job, &report, &err), ASSAY_OK, &err);
+    CHECK_INT(report.n_pictures, 0);
     train_config_release(&config);
 }
 
