@@ -93,12 +93,27 @@ static void write_step(const struct train_progress *progress,
     add_losses(step, line);
 }
 
-/* In one piece: standard error has no buffer, and a half line flickers. What
- * does not fit is cut at the end, where the parts of the loss are. */
+/* How much of a line there is room for: at its end are the parts of the loss,
+ * which are shown as a whole or not at all. */
+static size_t fit(const char *text, size_t columns)
+{
+    size_t n = strlen(text);
+
+    if (n <= columns)
+        return n;
+    for (size_t i = columns; i > 0; i--) {
+        if (strncmp(text + i, " = ", 3) == 0 ||
+            strncmp(text + i, " + ", 3) == 0)
+            return i;
+    }
+    return columns;
+}
+
+/* In one piece: standard error has no buffer, and a half line flickers. */
 static void draw(struct train_progress *progress, const char *text)
 {
     size_t columns = (size_t)progress->term.width - 1;
-    size_t n = strlen(text) < columns ? strlen(text) : columns;
+    size_t n = fit(text, columns);
 
     sink_printf(progress->sink, "\r%.*s%*s", (int)n, text, (int)(columns - n),
                 "");

@@ -61,7 +61,7 @@ static struct layout layout_of(const struct run *run, const struct rows *rows,
     layout.has_bounds = rows->has_bounds && width >= roomy;
     if (layout.has_bounds)
         width -= BOUND_COLUMNS;
-    if (width >= 72)
+    if (width >= (rows->has_passes ? 96 : 72))
         layout.bar = width >= 100 ? 16 : 10;
     if (rows->has_classes && width >= 110)
         layout.class_name = width >= 140 ? 30 : 20;

@@ -116,6 +116,39 @@ TEST(a_long_line_stays_one_line)
     CHECK_INT(out.n, 40);
 }
 
+static void check_end(const char *text, const char *end)
+{
+    size_t n = strlen(text), n_end = strlen(end);
+
+    while (n > 0 && text[n - 1] == ' ')
+        n--;
+    CHECK(n >= n_end);
+    CHECK(strncmp(text + n - n_end, end, n_end) == 0);
+}
+
+/* "epoch 1/2  step 1/30  3 %  0:01, 0:29 left  2.00 images/s  loss 0.750" has
+ * 69 letters, the classifier's part 19, the boxes' 16. */
+TEST(parts_of_the_loss_that_do_not_fit_are_left_out)
+{
+    static const struct {
+        int width; /* the last column stays free */
+        const char *end;
+    } cases[] = {{88, "loss 0.750"},
+                 {89, "loss 0.750 = classifier 0.500"},
+                 {104, "loss 0.750 = classifier 0.500"},
+                 {105, "loss 0.750 = classifier 0.500 + box_reg 0.250"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sink sink;
+        struct train_progress progress = start(&sink, true);
+
+        progress.term.width = cases[i].width;
+        step(&progress, 1, 1, 30);
+        CHECK_INT(out.n, cases[i].width);
+        check_end(str_text(&out), cases[i].end);
+    }
+}
+
 TEST(the_echo_has_every_setting_and_the_defaults_of_changed_ones)
 {
     struct train_config config = train_config_defaults();

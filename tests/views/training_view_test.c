@@ -326,6 +326,17 @@ static void set_done(struct run *run, const char *pass, const char *name,
                  ASSAY_OK, &err);
 }
 
+/* Three times and what is kept leave no room for bars beside names. */
+TEST(on_80_columns_the_tree_keeps_its_levels)
+{
+    struct str text = summary_of(made_training(), 80);
+
+    CHECK_HAS(text.text,
+              "\n   │  ├─ conv1               55.0      20.0      30.0       "
+              "5.0   26 %      20.0\n");
+    str_release(&text);
+}
+
 /* The last word of the line with that name in it. */
 static void check_bound(const char *tree, const char *name, const char *bound)
 {
