@@ -1,6 +1,7 @@
 /* ops/box_loss.c - see box_loss.h. */
 #include "ops/box_loss.h"
 
+#include "ops/loss_rules.h"
 #include "ops/loss_terms.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -17,23 +18,17 @@ static enum assay_status infer(const struct node *node,
                                const struct tensor *const *inputs,
                                struct tensor *outputs, struct error *err)
 {
+    static const struct input_rule rules[] = {{BOX_LOSS_DELTAS, 2, DTYPE_F32},
+                                              {BOX_LOSS_LABELS, 1, DTYPE_I64},
+                                              {BOX_LOSS_TARGETS, 2, DTYPE_F32}};
     const struct shape scalar = {.rank = 0};
     const struct shape *deltas = &inputs[BOX_LOSS_DELTAS]->shape;
     const struct shape *targets = &inputs[BOX_LOSS_TARGETS]->shape;
-    enum assay_status st = rule_rank(inputs, BOX_LOSS_DELTAS, 2, err);
+    enum assay_status st =
+        rule_inputs(inputs, rules, sizeof rules / sizeof *rules, err);
     char a[64], b[64];
 
     (void)node;
-    if (!st)
-        st = rule_dtype(inputs, BOX_LOSS_DELTAS, DTYPE_F32, err);
-    if (!st)
-        st = rule_rank(inputs, BOX_LOSS_LABELS, 1, err);
-    if (!st)
-        st = rule_dtype(inputs, BOX_LOSS_LABELS, DTYPE_I64, err);
-    if (!st)
-        st = rule_rank(inputs, BOX_LOSS_TARGETS, 2, err);
-    if (!st)
-        st = rule_dtype(inputs, BOX_LOSS_TARGETS, DTYPE_F32, err);
     if (!st && (deltas->dims[1] % 4 || targets->dims[1] != 4 ||
                 targets->dims[0] != deltas->dims[0] ||
                 inputs[BOX_LOSS_LABELS]->shape.dims[0] != deltas->dims[0]))
@@ -56,22 +51,6 @@ static int64_t find_deltas(const struct tensor *const *inputs, int64_t i)
                      : -1;
 }
 
-static enum assay_status check_labels(const struct tensor *const *inputs,
-                                      struct error *err)
-{
-    int64_t n_classes = inputs[BOX_LOSS_DELTAS]->shape.dims[1] / 4;
-    const struct tensor *labels = inputs[BOX_LOSS_LABELS];
-
-    for (size_t i = 0; i < tensor_elements(labels); i++) {
-        int64_t label = tensor_i64(labels)[i];
-
-        if (label < 0 || label >= n_classes)
-            return error_set(err, ASSAY_BAD_INPUT, "class %lld of %lld",
-                             (long long)label, (long long)n_classes);
-    }
-    return ASSAY_OK;
-}
-
 static enum assay_status forward(const struct op_context *context,
                                  const struct node *node,
                                  const struct tensor *const *inputs,
@@ -80,7 +59,9 @@ static enum assay_status forward(const struct op_context *context,
     const float *deltas = tensor_f32(inputs[BOX_LOSS_DELTAS]);
     const float *want = tensor_f32(inputs[BOX_LOSS_TARGETS]);
     int64_t n = inputs[BOX_LOSS_DELTAS]->shape.dims[0];
-    enum assay_status st = check_labels(inputs, err);
+    int64_t n_classes = inputs[BOX_LOSS_DELTAS]->shape.dims[1] / 4;
+    enum assay_status st =
+        loss_check_labels(inputs[BOX_LOSS_LABELS], n_classes, err);
     double sum = 0;
 
     (void)context;
@@ -93,13 +74,6 @@ static enum assay_status forward(const struct op_context *context,
     }
     *tensor_f32(&outputs[0]) = n ? (float)(sum / (double)n) : 0;
     return st;
-}
-
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
-{
-    (void)node;
-    return (struct op_reads){.inputs =
-                                 wanted ? (1U << BOX_LOSS_INPUTS) - 1 : 0};
 }
 
 static enum assay_status backward(const struct op_context *context,
@@ -131,11 +105,8 @@ static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
                        const struct tensor *outputs, struct cost *cost)
 {
-    const struct tensor *targets = inputs[BOX_LOSS_TARGETS];
-
     (void)node, (void)outputs;
-    cost->flops += tensor_elements(targets) * 5;
-    cost_touches(cost, inputs[BOX_LOSS_DELTAS], tensor_bytes(targets));
+    loss_count_cost(inputs[BOX_LOSS_DELTAS], inputs[BOX_LOSS_TARGETS], 5, cost);
 }
 
 static void count_backward(const struct node *node,
@@ -156,7 +127,7 @@ const struct op_class op_box_loss = {
     .forward = forward,
     .cost = count_cost,
     .backward = backward,
-    .backward_reads = backward_reads,
+    .backward_reads = loss_reads,
     .backward_cost = count_backward,
     .is_loss = true,
 };

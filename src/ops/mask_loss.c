@@ -1,6 +1,7 @@
 /* ops/mask_loss.c - see mask_loss.h. */
 #include "ops/mask_loss.h"
 
+#include "ops/loss_rules.h"
 #include "ops/loss_terms.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -10,23 +11,18 @@ static enum assay_status infer(const struct node *node,
                                const struct tensor *const *inputs,
                                struct tensor *outputs, struct error *err)
 {
+    static const struct input_rule rules[] = {
+        {MASK_LOSS_LOGITS, 4, DTYPE_F32},
+        {MASK_LOSS_LABELS, 1, DTYPE_I64},
+        {MASK_LOSS_TARGETS, 3, DTYPE_F32}};
     const struct shape scalar = {.rank = 0};
     const struct shape *logits = &inputs[MASK_LOSS_LOGITS]->shape;
     const struct shape *targets = &inputs[MASK_LOSS_TARGETS]->shape;
-    enum assay_status st = rule_rank(inputs, MASK_LOSS_LOGITS, 4, err);
+    enum assay_status st =
+        rule_inputs(inputs, rules, sizeof rules / sizeof *rules, err);
     char a[64], b[64];
 
     (void)node;
-    if (!st)
-        st = rule_dtype(inputs, MASK_LOSS_LOGITS, DTYPE_F32, err);
-    if (!st)
-        st = rule_rank(inputs, MASK_LOSS_LABELS, 1, err);
-    if (!st)
-        st = rule_dtype(inputs, MASK_LOSS_LABELS, DTYPE_I64, err);
-    if (!st)
-        st = rule_rank(inputs, MASK_LOSS_TARGETS, 3, err);
-    if (!st)
-        st = rule_dtype(inputs, MASK_LOSS_TARGETS, DTYPE_F32, err);
     if (!st && (targets->dims[0] != logits->dims[0] ||
                 targets->dims[1] != logits->dims[2] ||
                 targets->dims[2] != logits->dims[3] ||
@@ -39,22 +35,6 @@ static enum assay_status infer(const struct node *node,
     if (!st)
         rule_set(&outputs[0], DTYPE_F32, &scalar);
     return st;
-}
-
-static enum assay_status check_labels(const struct tensor *const *inputs,
-                                      struct error *err)
-{
-    int64_t n_classes = inputs[MASK_LOSS_LOGITS]->shape.dims[1];
-    const struct tensor *labels = inputs[MASK_LOSS_LABELS];
-
-    for (size_t i = 0; i < tensor_elements(labels); i++) {
-        int64_t label = tensor_i64(labels)[i];
-
-        if (label < 0 || label >= n_classes)
-            return error_set(err, ASSAY_BAD_INPUT, "class %lld of %lld",
-                             (long long)label, (long long)n_classes);
-    }
-    return ASSAY_OK;
 }
 
 /* Where the map of object i's own class begins. */
@@ -75,7 +55,8 @@ static enum assay_status forward(const struct op_context *context,
     const float *want = tensor_f32(inputs[MASK_LOSS_TARGETS]);
     int64_t n = shape->dims[0], each = shape->dims[1] * shape->dims[2];
     int64_t n_points = n * each;
-    enum assay_status st = check_labels(inputs, err);
+    enum assay_status st = loss_check_labels(
+        inputs[MASK_LOSS_LABELS], inputs[MASK_LOSS_LOGITS]->shape.dims[1], err);
     double sum = 0;
 
     (void)context, (void)node;
@@ -88,13 +69,6 @@ static enum assay_status forward(const struct op_context *context,
     }
     *tensor_f32(&outputs[0]) = n_points ? (float)(sum / (double)n_points) : 0;
     return st;
-}
-
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
-{
-    (void)node;
-    return (struct op_reads){.inputs =
-                                 wanted ? (1U << MASK_LOSS_INPUTS) - 1 : 0};
 }
 
 static enum assay_status backward(const struct op_context *context,
@@ -128,11 +102,9 @@ static void count_cost(const struct node *node,
                        const struct tensor *const *inputs,
                        const struct tensor *outputs, struct cost *cost)
 {
-    const struct tensor *targets = inputs[MASK_LOSS_TARGETS];
-
     (void)node, (void)outputs;
-    cost->flops += tensor_elements(targets) * 10;
-    cost_touches(cost, inputs[MASK_LOSS_LOGITS], tensor_bytes(targets));
+    loss_count_cost(inputs[MASK_LOSS_LOGITS], inputs[MASK_LOSS_TARGETS], 10,
+                    cost);
 }
 
 static void count_backward(const struct node *node,
@@ -152,7 +124,7 @@ const struct op_class op_mask_loss = {
     .forward = forward,
     .cost = count_cost,
     .backward = backward,
-    .backward_reads = backward_reads,
+    .backward_reads = loss_reads,
     .backward_cost = count_backward,
     .is_loss = true,
 };

@@ -1,6 +1,7 @@
 /* ops/rpn_loss.c - see rpn_loss.h. */
 #include "ops/rpn_loss.h"
 
+#include "ops/loss_rules.h"
 #include "ops/loss_terms.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -30,16 +31,12 @@ static enum assay_status check_level(const struct tensor *const *inputs,
                                      size_t scores, size_t deltas,
                                      struct error *err)
 {
+    const struct input_rule rules[] = {{scores, 4, DTYPE_F32},
+                                       {deltas, 4, DTYPE_F32}};
     const int64_t *s, *d;
-    enum assay_status st = rule_rank(inputs, scores, 4, err);
+    enum assay_status st = rule_inputs(inputs, rules, 2, err);
     char a[64], b[64];
 
-    if (!st)
-        st = rule_rank(inputs, deltas, 4, err);
-    if (!st)
-        st = rule_dtype(inputs, scores, DTYPE_F32, err);
-    if (!st)
-        st = rule_dtype(inputs, deltas, DTYPE_F32, err);
     if (st)
         return st;
     s = inputs[scores]->shape.dims;
@@ -57,20 +54,14 @@ static enum assay_status infer(const struct node *node,
                                const struct tensor *const *inputs,
                                struct tensor *outputs, struct error *err)
 {
+    static const struct input_rule rules[] = {{RPN_LOSS_CHOSEN, 1, DTYPE_I64},
+                                              {RPN_LOSS_LABELS, 1, DTYPE_F32},
+                                              {RPN_LOSS_TARGETS, 2, DTYPE_F32}};
     const struct shape scalar = {.rank = 0};
     size_t n_levels = count_levels(node);
-    enum assay_status st = rule_rank(inputs, RPN_LOSS_CHOSEN, 1, err);
+    enum assay_status st =
+        rule_inputs(inputs, rules, sizeof rules / sizeof *rules, err);
 
-    if (!st)
-        st = rule_dtype(inputs, RPN_LOSS_CHOSEN, DTYPE_I64, err);
-    if (!st)
-        st = rule_rank(inputs, RPN_LOSS_LABELS, 1, err);
-    if (!st)
-        st = rule_dtype(inputs, RPN_LOSS_LABELS, DTYPE_F32, err);
-    if (!st)
-        st = rule_rank(inputs, RPN_LOSS_TARGETS, 2, err);
-    if (!st)
-        st = rule_dtype(inputs, RPN_LOSS_TARGETS, DTYPE_F32, err);
     if (!st && (inputs[RPN_LOSS_LABELS]->shape.dims[0] !=
                     inputs[RPN_LOSS_CHOSEN]->shape.dims[0] ||
                 inputs[RPN_LOSS_TARGETS]->shape.dims[0] !=
@@ -157,13 +148,6 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
-{
-    uint64_t all = (UINT64_C(1) << node->n_inputs) - 1;
-
-    return (struct op_reads){.inputs = wanted ? all : 0};
-}
-
 /* The slope at one anchor into the maps that are wanted. dy: of the two
  * losses, divided by the number of anchors. */
 static void spread(const struct node *node, const struct op_backward *pass,
@@ -245,7 +229,7 @@ const struct op_class op_rpn_loss = {
     .forward = forward,
     .cost = count_cost,
     .backward = backward,
-    .backward_reads = backward_reads,
+    .backward_reads = loss_reads,
     .backward_cost = count_backward,
     .is_loss = true,
 };

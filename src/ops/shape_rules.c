@@ -30,6 +30,20 @@ enum assay_status rule_dtype(const struct tensor *const *inputs, size_t input,
                      dtype_name(dtype));
 }
 
+enum assay_status rule_inputs(const struct tensor *const *inputs,
+                              const struct input_rule *rules, size_t n,
+                              struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < n; i++) {
+        st = rule_rank(inputs, rules[i].input, rules[i].rank, err);
+        if (!st)
+            st = rule_dtype(inputs, rules[i].input, rules[i].dtype, err);
+    }
+    return st;
+}
+
 enum assay_status rule_bias(const struct tensor *bias, int64_t n,
                             struct error *err)
 {

@@ -16,6 +16,16 @@ enum assay_status rule_rank(const struct tensor *const *inputs, size_t input,
 enum assay_status rule_dtype(const struct tensor *const *inputs, size_t input,
                              enum dtype dtype, struct error *err);
 
+/* The rank and the type of an input, for a table of them. */
+struct input_rule {
+    size_t input;
+    int rank;
+    enum dtype dtype;
+};
+enum assay_status rule_inputs(const struct tensor *const *inputs,
+                              const struct input_rule *rules, size_t n,
+                              struct error *err);
+
 /* A bias: left out, or a list of n. */
 enum assay_status rule_bias(const struct tensor *bias, int64_t n,
                             struct error *err);
