@@ -86,12 +86,7 @@ static const struct option options[] = {
      .mode = LAYOUT_MARKDOWN,
      .help = "a Markdown table, for a pull request",
      FIELD(layout)},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "write there instead of to standard output",
-     FIELD(output)},
+    OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
 

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/nearest.h"
+#include "cli/action_word.h"
 #include "cli/data_fetch.h"
 #include "cli/data_show.h"
 #include "cli/result.h"
@@ -168,27 +169,10 @@ static const struct action {
      .has_fetching = true, .run = fetch},
 };
 
-static enum assay_status
-find_action(const char *word, const struct action **action, struct error *err)
-{
-    struct nearest nearest = nearest_to(word);
-
-    for (int i = 0; action_names[i]; i++) {
-        if (strcmp(action_names[i], word) == 0) {
-            *action = &actions[i];
-            return ASSAY_OK;
-        }
-        nearest_offer(&nearest, action_names[i]);
-    }
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "cannot '%s' data; did you mean '%s'?", word,
-                         nearest.candidate);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "cannot '%s' data; there are 'show PATH', 'list' and "
-                     "'fetch NAME'",
-                     word);
-}
+static const struct action_words action_words = {
+    .names = action_names,
+    .what = "data",
+    .all = "'show PATH', 'list' and 'fetch NAME'"};
 
 static enum assay_status check_options(const struct settings *settings,
                                        const struct action *action,
@@ -224,10 +208,12 @@ static enum assay_status run_data(const struct arguments *arguments,
 {
     const struct settings *settings = arguments->settings;
     const char *const *words = arguments->operands.items;
-    const struct action *action = NULL;
+    const struct action *action;
+    size_t found = 0;
     struct result result;
-    enum assay_status st = find_action(words[0], &action, err);
+    enum assay_status st = action_find(&action_words, words[0], &found, err);
 
+    action = &actions[found];
     if (!st)
         st = check_options(settings, action, words[0], err);
     if (!st && arguments->operands.n - 1 != action->n_words)

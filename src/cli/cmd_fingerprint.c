@@ -2,7 +2,7 @@
  */
 #include "cli/command.h"
 
-#include "base/nearest.h"
+#include "cli/action_word.h"
 #include "cli/fingerprint_show.h"
 #include "cli/look.h"
 #include "cli/messages.h"
@@ -70,15 +70,7 @@ static const struct option options[] = {
      .value = "NAME",
      .help = "fit: what the device is called",
      FIELD(device)},
-    {.name = "threads",
-     .letter = 't',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .help = "threads to compute with",
-     .shown_default = "the processors of this machine",
-     FIELD(threads)},
+    OPTION_THREADS(FIELD(threads)),
     {.kind = OPTION_SECTION, .help = "Results"},
     {.name = "output",
      .letter = 'o',
@@ -296,35 +288,21 @@ static const struct action {
     {1, "a fingerprint", show},
 };
 
-static enum assay_status
-find_action(const char *word, const struct action **action, struct error *err)
-{
-    struct nearest nearest = nearest_to(word);
-
-    for (int i = 0; action_names[i]; i++) {
-        if (strcmp(action_names[i], word) == 0) {
-            *action = &actions[i];
-            return ASSAY_OK;
-        }
-        nearest_offer(&nearest, action_names[i]);
-    }
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "cannot '%s' a fingerprint; did you mean '%s'?", word,
-                         nearest.candidate);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "cannot '%s' a fingerprint; there are 'fit', 'eval FILE' "
-                     "and 'show FILE'",
-                     word);
-}
+static const struct action_words action_words = {
+    .names = action_names,
+    .what = "a fingerprint",
+    .all = "'fit', 'eval FILE' and 'show FILE'"};
 
 static enum assay_status run_fingerprint(const struct arguments *arguments,
                                          struct error *err)
 {
     const struct words *words = &arguments->operands;
-    const struct action *action = NULL;
-    enum assay_status st = find_action(words->items[0], &action, err);
+    const struct action *action;
+    size_t found = 0;
+    enum assay_status st =
+        action_find(&action_words, words->items[0], &found, err);
 
+    action = &actions[found];
     if (!st && words->n - 1 != action->n_words)
         st = error_set(err, ASSAY_BAD_USAGE, "'%s' wants %s", words->items[0],
                        action->wanted);

@@ -10,8 +10,6 @@
 #include "formats/model_file.h"
 #include "metrics/measured_run.h"
 
-enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
-
 static layers_show *const formats[] = {
     [FORMAT_TABLE] = layers_show_table,
     [FORMAT_JSON] = layers_show_json,
@@ -80,41 +78,14 @@ static const struct option options[] = {
      .help = "images to measure",
      .shown_default = "5",
      FIELD(run.images)},
-    {.name = "threads",
-     .letter = 't',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .help = "threads to compute with",
-     .shown_default = "the processors of this machine",
-     FIELD(run.threads)},
+    OPTION_THREADS(FIELD(run.threads)),
     {.name = "plain",
      .kind = OPTION_FLAG,
      .help = "a kernel a layer: nothing is fused",
      FIELD(run.is_plain)},
     {.kind = OPTION_SECTION, .help = "How it is shown"},
-    {.name = "json",
-     .kind = OPTION_MODE,
-     .mode = FORMAT_JSON,
-     .help = "as JSON",
-     FIELD(format)},
-    {.name = "csv",
-     .kind = OPTION_MODE,
-     .mode = FORMAT_CSV,
-     .help = "as comma-separated values",
-     FIELD(format)},
-    {.name = "md",
-     .kind = OPTION_MODE,
-     .mode = FORMAT_MARKDOWN,
-     .help = "as Markdown, for reports",
-     FIELD(format)},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "write there instead of to standard output",
-     FIELD(output)},
+    OPTION_FORMATS(FIELD(format)),
+    OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
 

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
-
 static metrics_show *const formats[] = {
     [FORMAT_TABLE] = metrics_show_table,
     [FORMAT_JSON] = metrics_show_json,
@@ -148,15 +146,7 @@ static const struct option options[] = {
      .help = "passes to measure",
      .shown_default = "until the median is known to 2 %, or for 5 seconds",
      FIELD(iterations)},
-    {.name = "threads",
-     .letter = 't',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .help = "threads to compute with",
-     .shown_default = "the processors of this machine",
-     FIELD(threads)},
+    OPTION_THREADS(FIELD(threads)),
     {.kind = OPTION_SECTION, .help = "How it is shown"},
     {.name = "short",
      .kind = OPTION_FLAG,
@@ -166,27 +156,8 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "say below what each metric is",
      FIELD(has_notes)},
-    {.name = "json",
-     .kind = OPTION_MODE,
-     .mode = FORMAT_JSON,
-     .help = "as JSON",
-     FIELD(format)},
-    {.name = "csv",
-     .kind = OPTION_MODE,
-     .mode = FORMAT_CSV,
-     .help = "as comma-separated values",
-     FIELD(format)},
-    {.name = "md",
-     .kind = OPTION_MODE,
-     .mode = FORMAT_MARKDOWN,
-     .help = "as Markdown, for reports",
-     FIELD(format)},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "write there instead of to standard output",
-     FIELD(output)},
+    OPTION_FORMATS(FIELD(format)),
+    OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
 

@@ -86,12 +86,7 @@ static const struct option options[] = {
     RUN_MODEL_OPTIONS,
     {.kind = OPTION_SECTION, .help = "How it is shown"},
     {.name = "json", .kind = OPTION_FLAG, .help = "as JSON", FIELD(json)},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "write there instead of to standard output",
-     FIELD(output)},
+    OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
 

@@ -105,12 +105,7 @@ static const struct option options[] = {
      .mode = LAYOUT_MARKDOWN,
      .help = "the table as Markdown, for reports",
      FIELD(layout)},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "write there instead of to standard output",
-     FIELD(output)},
+    OPTION_RESULT(FIELD(output)),
 
     {.kind = OPTION_SECTION, .help = "How much of it"},
     {.name = "depth",

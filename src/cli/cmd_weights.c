@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "cli/action_word.h"
 #include "cli/result.h"
 #include "cli/weights_show.h"
 #include "formats/download.h"
@@ -306,36 +307,21 @@ static const struct action {
      .run = fetch},
 };
 
-static enum assay_status
-find_action(const char *word, const struct action **action, struct error *err)
-{
-    struct nearest nearest = nearest_to(word);
-
-    for (int i = 0; action_names[i]; i++) {
-        if (strcmp(action_names[i], word) == 0) {
-            *action = &actions[i];
-            return ASSAY_OK;
-        }
-        nearest_offer(&nearest, action_names[i]);
-    }
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "cannot '%s' weights; did you mean '%s'?", word,
-                         nearest.candidate);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "cannot '%s' weights; there are 'show FILE', 'check FILE "
-                     "MODEL', 'list' and 'fetch NAME'",
-                     word);
-}
+static const struct action_words action_words = {
+    .names = action_names,
+    .what = "weights",
+    .all = "'show FILE', 'check FILE MODEL', 'list' and 'fetch NAME'"};
 
 static enum assay_status run_weights(const struct arguments *arguments,
                                      struct error *err)
 {
     const struct settings *settings = arguments->settings;
     const char *const *words = arguments->operands.items;
-    const struct action *action = NULL;
-    enum assay_status st = find_action(words[0], &action, err);
+    const struct action *action;
+    size_t found = 0;
+    enum assay_status st = action_find(&action_words, words[0], &found, err);
 
+    action = &actions[found];
     if (st)
         return st;
     if (settings->url && !action->has_url)

@@ -73,6 +73,41 @@ struct option {
 #define OPTION_FIELD(type, field)                                              \
     .offset = offsetof(type, field), .field_size = sizeof(((type *)0)->field)
 
+/* ---- lines that several tables have; each with the field of its value ---- */
+
+#define OPTION_THREADS(...)                                                    \
+    {                                                                          \
+        .name = "threads", .letter = 't', .kind = OPTION_INTEGER,              \
+        .value = "N", .min = 1, .max = 1024,                                   \
+        .help = "threads to compute with",                                     \
+        .shown_default = "the processors of this machine", __VA_ARGS__         \
+    }
+
+#define OPTION_RESULT(...)                                                     \
+    {                                                                          \
+        .name = "output", .letter = 'o', .kind = OPTION_FILE, .value = "FILE", \
+        .help = "write there instead of to standard output", __VA_ARGS__       \
+    }
+
+/* How a table is written. */
+enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
+
+#define OPTION_FORMATS(...)                                                    \
+    {.name = "json",                                                           \
+     .kind = OPTION_MODE,                                                      \
+     .mode = FORMAT_JSON,                                                      \
+     .help = "as JSON",                                                        \
+     __VA_ARGS__},                                                             \
+        {.name = "csv",                                                        \
+         .kind = OPTION_MODE,                                                  \
+         .mode = FORMAT_CSV,                                                   \
+         .help = "as comma-separated values",                                  \
+         __VA_ARGS__},                                                         \
+    {                                                                          \
+        .name = "md", .kind = OPTION_MODE, .mode = FORMAT_MARKDOWN,            \
+        .help = "as Markdown, for reports", __VA_ARGS__                        \
+    }
+
 enum { OPTIONS_MAX = 64 }; /* in one table */
 
 /* What a command line says. Texts are borrowed from it. */
