@@ -82,11 +82,7 @@ const struct command cmd_export = {
     .usage =
         (const char *const[]){"export [options] MODEL -o FILE.onnx",
                               "export [options] FILE.net -o FILE.onnx", NULL},
-    .operands = {.min = 1,
-                 .max = 1,
-                 .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".net", ".keras",
-                                                  ".h5", ".hdf5", NULL}},
+    .operands = RUN_MODEL_OPERAND,
     .description =
         (const char *const[]){
             "ONNX files are of opset 13, or of the first later one that has "

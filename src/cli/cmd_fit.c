@@ -25,7 +25,8 @@ static const struct fit_settings defaults = {
     .steps = 5,
 };
 
-#define FIELD(field) OPTION_FIELD(struct fit_settings, field)
+#define FIELD(field)       OPTION_FIELD(struct fit_settings, field)
+#define TRAIN_FIELD(field) FIELD(train.field)
 
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "The search"},
@@ -53,42 +54,13 @@ static const struct option options[] = {
      .shown_default = "5",
      FIELD(steps)},
     {.kind = OPTION_SECTION, .help = "Over what the file says"},
-    {.name = "workers",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .max = 256,
-     .help = "threads that load images",
-     FIELD(train.workers)},
-    {.name = "threads",
-     .letter = 't',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .help = "threads to compute with",
-     FIELD(train.threads)},
-    {.name = "min-size",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 16,
-     .max = 8192,
-     .help = "pixels that the shorter side of images is resized to",
-     FIELD(train.min_size)},
-    {.name = "synthetic",
-     .kind = OPTION_FLAG,
-     .help = "images of coloured shapes, made up on the way: no dataset",
-     FIELD(train.is_synthetic)},
+    TRAIN_OVER_OPTIONS(TRAIN_FIELD),
     {.name = "set",
      .kind = OPTION_LIST,
      .value = "SECTION.KEY=VALUE",
      .help = "any setting of the file: --set model.name=resnet50",
      FIELD(train.set)},
-    {.name = "recompute",
-     .kind = OPTION_LIST,
-     .value = "MODULE",
-     .help = "do not keep the activations of this module, make them again in "
-             "the backward pass",
-     FIELD(train.recompute)},
+    TRAIN_RECOMPUTE_OPTION(TRAIN_FIELD),
     {.kind = OPTION_END},
 };
 

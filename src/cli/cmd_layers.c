@@ -206,11 +206,7 @@ const struct command cmd_layers = {
     .purpose = "show a model layer by layer: shapes, parameters, MACs, times",
     .usage = (const char *const[]){"layers [options] MODEL",
                                    "layers [options] FILE.onnx", NULL},
-    .operands = {.min = 1,
-                 .max = 1,
-                 .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".net", ".keras",
-                                                  ".h5", ".hdf5", NULL}},
+    .operands = RUN_MODEL_OPERAND,
     .description =
         (const char *const[]){
             "Lists the modules that compute, and the ops that modules do "

@@ -255,11 +255,7 @@ const struct command cmd_metrics = {
     .usage =
         (const char *const[]){"metrics [options] MODEL",
                               "metrics [options] MODEL --compare MODEL", NULL},
-    .operands = {.min = 1,
-                 .max = 1,
-                 .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".net", ".keras",
-                                                  ".h5", ".hdf5", NULL}},
+    .operands = RUN_MODEL_OPERAND,
     .description =
         (const char *const[]){
             "Size, multiply-adds, parameters, memory, times, and metrics of "

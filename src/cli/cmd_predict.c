@@ -407,11 +407,7 @@ const struct command cmd_predict = {
     .usage =
         (const char *const[]){"predict MODEL --on FILE [options]",
                               "predict FILE.onnx --on FILE [options]", NULL},
-    .operands = {.min = 1,
-                 .max = 1,
-                 .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".net", ".keras",
-                                                  ".h5", ".hdf5", NULL}},
+    .operands = RUN_MODEL_OPERAND,
     .description =
         (const char *const[]){
             "Predicts how long a step takes and how much memory it wants, with "

@@ -247,11 +247,7 @@ const struct command cmd_prune = {
     .usage =
         (const char *const[]){"prune [options] MODEL --percent P",
                               "prune [options] FILE.onnx --percent P", NULL},
-    .operands = {.min = 1,
-                 .max = 1,
-                 .missing = "a model",
-                 .endings = (const char *const[]){".onnx", ".net", ".keras",
-                                                  ".h5", ".hdf5", NULL}},
+    .operands = RUN_MODEL_OPERAND,
     .description =
         (const char *const[]){
             "Channels that depend on one another go together: both sides of "

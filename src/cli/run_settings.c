@@ -12,6 +12,9 @@
 
 static const char *const norms[] = {"frozen", "batch", NULL};
 static const char *const details[] = {"leaves", "modules", "ops", NULL};
+const char *const run_model_endings[] = {".onnx", ".net",  ".keras",
+                                         ".h5",   ".hdf5", NULL};
+
 const char *const run_variants[] = {[MODEL_IMAGENET] = "imagenet",
                                     [MODEL_CIFAR10] = "cifar10",
                                     [MODEL_CIFAR100] = "cifar100",

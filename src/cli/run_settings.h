@@ -75,8 +75,15 @@ struct run_settings {
         FIELD(run.shapes)                                                      \
     }
 
-extern const char *const run_variants[]; /* for --variant */
-extern const char *const run_decodes[];  /* for --decode */
+/* The word of a command that takes one model: its name, or a file. */
+#define RUN_MODEL_OPERAND                                                      \
+    {                                                                          \
+        .min = 1, .max = 1, .missing = "a model", .endings = run_model_endings \
+    }
+
+extern const char *const run_model_endings[]; /* of files with a model */
+extern const char *const run_variants[];      /* for --variant */
+extern const char *const run_decodes[];       /* for --decode */
 enum decode run_decode(int choice);
 extern const struct option run_options[];
 

@@ -27,6 +27,44 @@ struct train_settings {
         .workers = -1, .tuning_seconds = 10                                    \
     }
 
+/* Lines of the tables of `assay train` and `assay fit`; AT() names a field of
+ * the settings. */
+#define TRAIN_OVER_OPTIONS(AT)                                                 \
+    {.name = "workers",                                                        \
+     .kind = OPTION_INTEGER,                                                   \
+     .value = "N",                                                             \
+     .max = 256,                                                               \
+     .help = "threads that load images",                                       \
+     AT(workers)},                                                             \
+        {.name = "threads",                                                    \
+         .letter = 't',                                                        \
+         .kind = OPTION_INTEGER,                                               \
+         .value = "N",                                                         \
+         .min = 1,                                                             \
+         .max = 1024,                                                          \
+         .help = "threads to compute with",                                    \
+         AT(threads)},                                                         \
+        {.name = "min-size",                                                   \
+         .kind = OPTION_INTEGER,                                               \
+         .value = "N",                                                         \
+         .min = 16,                                                            \
+         .max = 8192,                                                          \
+         .help = "pixels that the shorter side of images is resized to",       \
+         AT(min_size)},                                                        \
+    {                                                                          \
+        .name = "synthetic", .kind = OPTION_FLAG,                              \
+        .help = "images of coloured shapes, made up on the way: no dataset",   \
+        AT(is_synthetic)                                                       \
+    }
+
+#define TRAIN_RECOMPUTE_OPTION(AT)                                             \
+    {                                                                          \
+        .name = "recompute", .kind = OPTION_LIST, .value = "MODULE",           \
+        .help = "do not keep the activations of this module, make them again " \
+                "in the backward pass",                                        \
+        AT(recompute)                                                          \
+    }
+
 extern const struct option train_options[];
 
 /* What the file named, or TRAIN_CONFIG_PATH where that is there, says, with
