@@ -9,51 +9,6 @@
 
 static struct error err;
 
-/* ---- a loss: the sum of a map -------------------------------------------- */
-
-static enum assay_status infer_scalar(const struct node *node,
-                                      const struct tensor *const *inputs,
-                                      struct tensor *outputs,
-                                      struct error *error)
-{
-    (void)node, (void)error, (void)inputs;
-    outputs[0].dtype = DTYPE_F32;
-    outputs[0].shape = (struct shape){.rank = 0};
-    return ASSAY_OK;
-}
-
-static enum assay_status total(const struct op_context *context,
-                               const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *error)
-{
-    (void)context, (void)node, (void)error;
-    *tensor_f32(&outputs[0]) = 0;
-    for (size_t i = 0; i < tensor_elements(inputs[0]); i++)
-        *tensor_f32(&outputs[0]) += tensor_f32(inputs[0])[i];
-    return ASSAY_OK;
-}
-
-static enum assay_status total_back(const struct op_context *context,
-                                    const struct node *node,
-                                    const struct op_backward *pass,
-                                    struct error *error)
-{
-    (void)context, (void)node, (void)error;
-    for (size_t i = 0; i < tensor_elements(&pass->dx[0]); i++)
-        tensor_f32(&pass->dx[0])[i] = *tensor_f32(pass->dy[0]);
-    return ASSAY_OK;
-}
-
-static const struct op_class total_op = {.name = "Total",
-                                         .min_inputs = 1,
-                                         .max_inputs = 1,
-                                         .min_outputs = 1,
-                                         .max_outputs = 1,
-                                         .infer = infer_scalar,
-                                         .forward = total,
-                                         .backward = total_back};
-
 /* ---- a step of one convolution ------------------------------------------- */
 
 struct layer {
@@ -101,7 +56,8 @@ static struct small step_graph(const struct layer *layer)
         &small, "w",
         shape_of(4, layer->out, layer->in, layer->kernel, layer->kernel));
     CHECK_INT(graph_node_add(small.graph, &node, &y, &err), 0);
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, NULL, y));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, NULL, y));
     if (layer->is_first)
         graph_freeze(small.graph, inputs[CONV2D_X]);
     return small;
@@ -287,7 +243,8 @@ TEST(a_gradient_that_is_handed_on_moves_nothing)
     struct tensor loss;
     uint32_t sum = small_node(&small, &op_add, GRAPH_NONE, NULL, inputs, 2);
 
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, NULL, sum));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, NULL, sum));
     CHECK_STATUS(engine_new(small.graph, small.pool, &wanted, &engine, &err),
                  ASSAY_OK, &err);
     CHECK_STATUS(engine_run(engine, NULL, &loss, &err), ASSAY_OK, &err);

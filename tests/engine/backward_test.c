@@ -135,49 +135,6 @@ static const struct op_class plus_op = {.name = "Plus",
                                         .backward = plus_back,
                                         .is_cheap = true};
 
-static enum assay_status infer_scalar(const struct node *node,
-                                      const struct tensor *const *inputs,
-                                      struct tensor *outputs,
-                                      struct error *error)
-{
-    (void)node, (void)error, (void)inputs;
-    outputs[0].dtype = DTYPE_F32;
-    outputs[0].shape = (struct shape){.rank = 0};
-    return ASSAY_OK;
-}
-
-static enum assay_status total(const struct op_context *context,
-                               const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *error)
-{
-    (void)context, (void)node, (void)error;
-    *tensor_f32(&outputs[0]) = 0;
-    for (size_t i = 0; i < tensor_elements(inputs[0]); i++)
-        *tensor_f32(&outputs[0]) += tensor_f32(inputs[0])[i];
-    return ASSAY_OK;
-}
-
-static enum assay_status total_back(const struct op_context *context,
-                                    const struct node *node,
-                                    const struct op_backward *pass,
-                                    struct error *error)
-{
-    (void)context, (void)node, (void)error;
-    for (size_t i = 0; i < tensor_elements(&pass->dx[0]); i++)
-        tensor_f32(&pass->dx[0])[i] = *tensor_f32(pass->dy[0]);
-    return ASSAY_OK;
-}
-
-static const struct op_class total_op = {.name = "Total",
-                                         .min_inputs = 1,
-                                         .max_inputs = 1,
-                                         .min_outputs = 1,
-                                         .max_outputs = 1,
-                                         .infer = infer_scalar,
-                                         .forward = total,
-                                         .backward = total_back};
-
 /* ---- graphs ---------------------------------------------------------------
  */
 
@@ -245,7 +202,7 @@ TEST(a_gradient_reaches_the_parameter_through_every_node)
     struct engine *engine;
 
     y = small_op(&small, &twice_op, GRAPH_NONE, "b", y);
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "c", y));
+    small_output(&small, small_op(&small, &small_total_op, GRAPH_NONE, "c", y));
     engine = training_engine(&small, NULL);
     CHECK_NEAR(step(engine, NULL), 28, 1e-4); /* 2 (1 + 4 + 9) */
     check_gradient(engine, w, 4, 8, 12);
@@ -273,7 +230,7 @@ TEST(an_input_that_is_left_out_is_not_kept)
     op.max_inputs = 2;
     op.backward_reads = read_both;
     y = small_node(&small, &op, GRAPH_NONE, "a", inputs, 2);
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "b", y));
+    small_output(&small, small_op(&small, &small_total_op, GRAPH_NONE, "b", y));
     engine = training_engine(&small, NULL);
     step(engine, NULL);
     check_gradient(engine, w, 2, 4, 6);
@@ -288,8 +245,8 @@ TEST(gradients_of_all_readers_and_of_all_losses_add_up)
     uint32_t a = small_op(&small, &twice_op, GRAPH_NONE, "a", w);
     uint32_t b = small_op(&small, &square_op, GRAPH_NONE, "b", a);
     uint32_t c = small_op(&small, &twice_op, GRAPH_NONE, "c", a);
-    uint32_t one = small_op(&small, &total_op, GRAPH_NONE, "one", b);
-    uint32_t two = small_op(&small, &total_op, GRAPH_NONE, "two", c);
+    uint32_t one = small_op(&small, &small_total_op, GRAPH_NONE, "one", b);
+    uint32_t two = small_op(&small, &small_total_op, GRAPH_NONE, "two", c);
     struct engine *engine;
     struct tensor losses[2];
 
@@ -317,11 +274,12 @@ TEST(a_frozen_parameter_gets_no_gradient)
     uint32_t v = small_parameter(&small, "v");
     uint32_t sum[2] = {small_op(&small, &twice_op, GRAPH_NONE, "a", w),
                        small_op(&small, &twice_op, GRAPH_NONE, "b", v)};
-    uint32_t one = small_op(&small, &total_op, GRAPH_NONE, "c", sum[0]);
+    uint32_t one = small_op(&small, &small_total_op, GRAPH_NONE, "c", sum[0]);
     struct engine *engine;
 
     CHECK_INT(graph_output(small.graph, "one", one, NULL), ASSAY_OK);
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "d", sum[1]));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, "d", sum[1]));
     graph_freeze(small.graph, v);
     engine = training_engine(&small, NULL);
     {
@@ -346,7 +304,7 @@ TEST(only_what_a_backward_kernel_reads_is_kept)
     uint32_t b = small_op(&small, &square_op, GRAPH_NONE, "b", a);
     struct engine *engine;
 
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "c", b));
+    small_output(&small, small_op(&small, &small_total_op, GRAPH_NONE, "c", b));
     engine = training_engine(&small, NULL);
     step(engine, NULL);
     CHECK_INT(engine_kept_bytes(engine, 0), 12); /* the second one reads it */
@@ -364,7 +322,7 @@ TEST(what_a_kept_view_shows_is_counted_for_who_made_it)
     uint32_t b = small_op(&small, &square_op, GRAPH_NONE, "b", view);
     struct engine *engine;
 
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "c", b));
+    small_output(&small, small_op(&small, &small_total_op, GRAPH_NONE, "c", b));
     engine = training_engine(&small, NULL);
     step(engine, NULL);
     CHECK_INT(engine_kept_bytes(engine, 0), 12);
@@ -386,8 +344,8 @@ TEST(what_is_cheap_to_make_is_dropped_and_made_again)
     struct tensor losses[2];
 
     for (int i = 0; i < 2; i++) {
-        uint32_t loss =
-            small_op(&small, &total_op, GRAPH_NONE, i ? "g" : "f", two[i]);
+        uint32_t loss = small_op(&small, &small_total_op, GRAPH_NONE,
+                                 i ? "g" : "f", two[i]);
 
         CHECK_INT(graph_output(small.graph, i ? "g" : "f", loss, NULL),
                   ASSAY_OK);
@@ -411,7 +369,7 @@ TEST(what_is_cheap_to_make_is_dropped_and_made_again)
 static void add_loss(struct small *small, const char *name, uint32_t x)
 {
     uint32_t y = small_op(small, &square_op, GRAPH_NONE, NULL, x);
-    uint32_t loss = small_op(small, &total_op, GRAPH_NONE, name, y);
+    uint32_t loss = small_op(small, &small_total_op, GRAPH_NONE, name, y);
 
     CHECK_INT(graph_output(small->graph, name, loss, NULL), ASSAY_OK);
 }
@@ -465,7 +423,8 @@ TEST(a_module_named_for_it_is_computed_again_with_the_same_gradient)
     const char *recompute[] = {"block", NULL};
     struct engine *engine;
 
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", d));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, "sum", d));
     engine = training_engine(&small, recompute);
     step(engine, NULL);
     CHECK_INT(engine_kept_bytes(engine, 0), 12); /* goes into the module */
@@ -490,7 +449,8 @@ TEST(a_module_that_is_not_there_cannot_be_recomputed)
     struct engine *engine;
 
     memset(&err, 0, sizeof err);
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", w));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, "sum", w));
     CHECK_INT(engine_new(small.graph, small.pool, &options, &engine, &err),
               ASSAY_BAD_USAGE);
     CHECK(strstr(err.text, "'blok'"));
@@ -504,7 +464,8 @@ TEST(a_view_hands_the_gradient_back_in_the_shape_of_its_input)
     uint32_t y = small_op(&small, &op_flatten, GRAPH_NONE, "flat", w);
     struct engine *engine;
 
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", y));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, "sum", y));
     engine = training_engine(&small, NULL);
     step(engine, NULL);
     check_gradient(engine, w, 1, 1, 1);
@@ -520,7 +481,8 @@ TEST(a_backward_pass_wants_a_forward_pass_before_it)
     uint32_t w = small_parameter(&small, "w");
     struct engine *engine;
 
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", w));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, "sum", w));
     engine = training_engine(&small, NULL);
     CHECK_INT(engine_backward(engine, &err), ASSAY_BAD_USAGE);
     CHECK(strstr(err.text, "forward"));
@@ -554,7 +516,8 @@ TEST(the_first_node_that_made_no_number_is_named)
     struct engine *engine;
     char text[128];
 
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", b));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, "sum", b));
     engine = training_engine(&small, NULL);
     CHECK_STATUS(engine_find_not_finite(engine, NULL, text, sizeof text, &err),
                  ASSAY_OK, &err);
@@ -580,7 +543,8 @@ TEST(training_survives_missing_memory_at_every_place)
         .recompute = recompute};
     bool has_worked = false;
 
-    small_output(&small, small_op(&small, &total_op, GRAPH_NONE, "sum", b));
+    small_output(&small,
+                 small_op(&small, &small_total_op, GRAPH_NONE, "sum", b));
     for (size_t n = 1; !has_worked && n < 1000; n++) {
         struct engine *engine = NULL;
         struct tensor loss = {0};

@@ -127,6 +127,49 @@ static inline void small_output(struct small *small, uint32_t value)
     CHECK_INT(graph_output(small->graph, "y", value, NULL), ASSAY_OK);
 }
 
+/* A loss: the sum of a tensor. */
+static inline enum assay_status
+small_infer_scalar(const struct node *node, const struct tensor *const *inputs,
+                   struct tensor *outputs, struct error *error)
+{
+    (void)node, (void)error, (void)inputs;
+    outputs[0].dtype = DTYPE_F32;
+    outputs[0].shape = (struct shape){.rank = 0};
+    return ASSAY_OK;
+}
+
+static inline enum assay_status small_total(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *error)
+{
+    (void)context, (void)node, (void)error;
+    *tensor_f32(&outputs[0]) = 0;
+    for (size_t i = 0; i < tensor_elements(inputs[0]); i++)
+        *tensor_f32(&outputs[0]) += tensor_f32(inputs[0])[i];
+    return ASSAY_OK;
+}
+
+static inline enum assay_status
+small_total_back(const struct op_context *context, const struct node *node,
+                 const struct op_backward *pass, struct error *error)
+{
+    (void)context, (void)node, (void)error;
+    for (size_t i = 0; i < tensor_elements(&pass->dx[0]); i++)
+        tensor_f32(&pass->dx[0])[i] = *tensor_f32(pass->dy[0]);
+    return ASSAY_OK;
+}
+
+static const struct op_class small_total_op = {.name = "Total",
+                                               .min_inputs = 1,
+                                               .max_inputs = 1,
+                                               .min_outputs = 1,
+                                               .max_outputs = 1,
+                                               .infer = small_infer_scalar,
+                                               .forward = small_total,
+                                               .backward = small_total_back};
+
 static inline struct engine *small_engine(struct small *small,
                                           const struct backend_class *backend,
                                           enum engine_detail detail)
