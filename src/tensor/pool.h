@@ -99,9 +99,9 @@ size_t pool_owner_count(const struct pool *pool);
 /* Gives what waits back to the system. */
 void pool_trim(struct pool *pool);
 /* A thrifty pool holds no more than what was live at most and a tenth: before
- * it takes a large piece that is new, as much as needed of what waits goes back,
- * what waited longest first. For a first pass, of which nobody knows whether
- * another follows, and for training. Gives what it was until now. */
+ * it takes a large piece that is new, as much as needed of what waits goes
+ * back, what waited longest first. For a first pass, of which nobody knows
+ * whether another follows, and for training. Gives what it was until now. */
 bool pool_set_thrifty(struct pool *pool, bool is_thrifty);
 
 #endif
