@@ -235,6 +235,9 @@ static void tell_failed(const struct errand *errand)
     if (errand->report.n_steps && errand->report.has_checkpoint)
         message_note("%s holds step %" PRIu64 "; --resume goes on from there",
                      errand->checkpoint.text, errand->report.last_step);
+    if (errand->n_measured)
+        message_note("%s has what was measured; 'assay show' shows it",
+                     errand->run.text);
 }
 
 /* "train/run_pictures/ with 12 boxes on 4 images" */

@@ -128,18 +128,30 @@ void summary_import(const struct summary *summary)
     write_facts(summary, "import");
 }
 
-/* Threads of the same name and kind are one item: "worker x4". */
+/* The length of a name without the number at its end. */
+static int bare_length(const char *name)
+{
+    size_t n = strlen(name);
+
+    while (n > 0 && name[n - 1] >= '0' && name[n - 1] <= '9')
+        n--;
+    return n > 1 && name[n - 1] == ' ' ? (int)n - 1 : (int)strlen(name);
+}
+
+/* Threads of the same name and kind are one item, with numbers or without:
+ * "worker x4". */
 static size_t count_alike(const struct run *run, uint32_t id, bool *is_first)
 {
     const struct run_thread *thread = run_thread(run, id);
+    int length = bare_length(thread->name);
     size_t n = 0;
 
     *is_first = true;
     for (uint32_t i = 0; i < run_thread_count(run); i++) {
         const struct run_thread *other = run_thread(run, i);
 
-        if (other->kind != thread->kind ||
-            strcmp(other->name, thread->name) != 0)
+        if (other->kind != thread->kind || bare_length(other->name) != length ||
+            strncmp(other->name, thread->name, (size_t)length) != 0)
             continue;
         *is_first &= i >= id;
         n++;
@@ -165,8 +177,8 @@ void summary_threads(const struct summary *summary)
         if (!is_first)
             continue;
         if (alike > 1)
-            line_printf(&line, "%s%s%s x%zu", kind, kind[0] ? " " : "",
-                        thread->name, alike);
+            line_printf(&line, "%s%s%.*s x%zu", kind, kind[0] ? " " : "",
+                        bare_length(thread->name), thread->name, alike);
         else
             line_printf(&line, "%s%s%s", kind, kind[0] ? " " : "",
                         thread->name);

@@ -326,6 +326,25 @@ static void set_done(struct run *run, const char *pass, const char *name,
                  ASSAY_OK, &err);
 }
 
+TEST(threads_that_differ_in_a_number_are_counted)
+{
+    static const char *const names[] = {"loader 3", "loader 0", "loader 12",
+                                        "writer 7", "4"};
+    struct run *run = empty_run();
+    struct str text;
+    uint32_t thread;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK_INT(run_thread_add(run, names[i], THREAD_CPU, &thread, &err),
+                  ASSAY_OK);
+    for (uint32_t step = 0; step < 12; step++)
+        train_step(run, step);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    text = summary_of(run, 100);
+    CHECK_HAS(text.text, "\nthreads  main   loader x3   writer 7   4\n");
+    str_release(&text);
+}
+
 /* Three times and what is kept leave no room for bars beside names. */
 TEST(on_80_columns_the_tree_keeps_its_levels)
 {
