@@ -294,14 +294,21 @@ static enum assay_status tell_note(const struct errand *errand,
     return ASSAY_OK;
 }
 
+/* Going on wants the settings of the beginning. */
 static enum assay_status tell_next(const struct errand *errand,
                                    struct str *text, struct error *err)
 {
-    if (str_printf(text, "assay train%s%s --resume %s --steps N",
-                   errand->path ? " " : "", errand->path ? errand->path : "",
-                   errand->checkpoint.text))
-        return error_nomem(err, text->n, "a note");
-    return ASSAY_OK;
+    enum assay_status st;
+
+    if (train_settings_are_over(errand->settings))
+        st = str_append(text, "the same command with");
+    else
+        st = str_printf(text, "assay train%s%s", errand->path ? " " : "",
+                        errand->path ? errand->path : "");
+    if (!st)
+        st =
+            str_printf(text, " --resume %s --steps N", errand->checkpoint.text);
+    return st ? error_nomem(err, text->n, "a note") : ASSAY_OK;
 }
 
 static enum assay_status write_summary(const struct errand *errand,

@@ -127,6 +127,13 @@ static enum assay_status set_word(struct train_config *config, const char *word,
     return train_config_set(config, name, equals + 1, err);
 }
 
+bool train_settings_are_over(const struct train_settings *settings)
+{
+    return settings->set.n || settings->is_synthetic || settings->device ||
+           settings->batch || settings->threads || settings->min_size ||
+           settings->workers >= 0;
+}
+
 enum assay_status train_settings_read(const struct train_settings *settings,
                                       const char *path,
                                       struct train_config *config,

@@ -67,6 +67,9 @@ struct train_settings {
 
 extern const struct option train_options[];
 
+/* Whether options change what is trained from what the file says. */
+bool train_settings_are_over(const struct train_settings *settings);
+
 /* What the file named, or TRAIN_CONFIG_PATH where that is there, says, with
  * the options over it; checked. Released by the caller, also on failure. */
 enum assay_status train_settings_read(const struct train_settings *settings,

@@ -66,6 +66,9 @@ def stop(folder):
     expect("run and checkpoint are there, and nothing else",
            sorted(os.listdir(folder + "/train")) ==
            ["run.assay", "run.safetensors"], os.listdir(folder + "/train"))
+    expect("and how to go on, as the file is enough for it",
+           "\nnext     assay train --resume train/run.safetensors --steps N" in
+           out, outcome)
     return int(said.group(1))
 
 
@@ -73,9 +76,12 @@ def resume(folder, last):
     """Two more steps, of which the first warms up; then nothing is left to
     do."""
     steps = str(last + 2)
-    child = train(folder, "--resume", "train/run.safetensors", "--steps", steps)
+    child = train(folder, "--resume", "train/run.safetensors", "--steps", steps,
+                  "--workers", "1")
     out, err = child.communicate()
     outcome = (child.returncode, out, err)
+    expect("options that are needed to go on are not forgotten",
+           "\nnext     the same command with --resume " in out, outcome)
     expect("it goes on", child.returncode == 0 and
            "resumed behind step %d of %s" % (last, steps) in out, outcome)
     expect("with the next step",
