@@ -179,6 +179,65 @@ TEST(a_network_not_seen_is_predicted_from_its_layers)
     data_set_release(&set);
 }
 
+/* A device of 16 lanes: channels that are no whole lanes cost as if they
+ * were. */
+static double in_lanes(const struct description *network, double batch)
+{
+    double macs = 0, elements = 0;
+
+    for (size_t i = 0; i < network->n_convs; i++) {
+        const struct conv_row *conv = &network->convs[i];
+        double in = i ? ceil((double)conv->in / 16) * 16 : (double)conv->in;
+        double out = ceil((double)conv->out / 16) * 16;
+        double pixels = (double)(conv_out(conv, 0) * conv_out(conv, 1));
+
+        macs += in * out * pixels * (double)(conv->kernel[0] * conv->kernel[1]);
+        elements += out * pixels;
+    }
+    return 0.1 + batch * (3 * macs / 2e8 + 20 * elements / 1e7);
+}
+
+static double error_with_lane(const struct data_set *set, double lane)
+{
+    struct predictor_options options = {.needs_families = true};
+    struct data_points train =
+        take(set, TARGET_LATENCY, (struct wanted){0, 20, NULL, false});
+    struct data_points test =
+        take(set, TARGET_LATENCY, (struct wanted){10, 20, NULL, false});
+    struct predictor predictor = {0};
+    struct error err = {0};
+    double error;
+
+    train.lane = lane;
+    for (size_t i = 0; i < train.n; i++)
+        train.items[i].value =
+            in_lanes(train.items[i].description, train.items[i].batch);
+    for (size_t i = 0; i < test.n; i++)
+        test.items[i].value =
+            in_lanes(test.items[i].description, test.items[i].batch);
+    CHECK_STATUS(predictor_fit(&predictor, &train, &options, &err), ASSAY_OK,
+                 &err);
+    CHECK_NEAR(physical_lane(&predictor.physical), fmax(lane, 1), 0);
+    error = mean_error(&predictor, METHOD_PHYSICAL, &test, true);
+    predictor_release(&predictor);
+    points_release(&train);
+    points_release(&test);
+    return error;
+}
+
+TEST(a_device_that_computes_in_lanes_is_predicted_by_whole_lanes)
+{
+    struct data_set set = {0};
+    double with, without;
+
+    device_measure(&set, 2, 0.01, 5);
+    with = error_with_lane(&set, 16);
+    without = error_with_lane(&set, 0);
+    CHECK(with < 0.03);
+    CHECK(without > 2 * with);
+    data_set_release(&set);
+}
+
 /* Runs that failed say that the demand was above the limit: where they do, the
  * model's limit comes to lie there. */
 TEST(runs_that_failed_tell_where_the_limit_is)
