@@ -90,10 +90,13 @@ static bool begins_level(const char *at)
 enum assay_status selection_parse(struct selection *selection, const char *text,
                                   struct error *err)
 {
-    const char *name = NULL, *at = text;
+    const char *name = NULL, *at = text, *blank = strpbrk(text, " \t");
     size_t n_name = 0;
     enum assay_status st = ASSAY_OK;
 
+    if (blank)
+        return refuse(text, blank, "a comma is wanted instead of the blank",
+                      err);
     while (!st) {
         size_t n = strcspn(at, ",");
         int64_t first = 0, last = max_level;

@@ -10,6 +10,8 @@ assay fingerprint fit --data "$inputs/device" --train resnet50:0,3x -o x.fp
 echo "exit $?"
 assay fingerprint fit --data "$inputs/device" --train tiny:97 -o x.fp
 echo "exit $?"
+assay fingerprint fit --data "$inputs/device" --train "tiny:0,50 other:0" -o x.fp
+echo "exit $?"
 assay fingerprint fit --data "$inputs/device" --model oracle -o x.fp
 echo "exit $?"
 assay fingerprint fit --data "$inputs/device" --train resnet50 -o x.fp 2>&1 | tail -n 1
