@@ -13,7 +13,7 @@
 #include "predict/features.h"
 #include "predict/selection.h"
 
-enum { FINGERPRINT_VERSION = 1 };
+enum { FINGERPRINT_VERSION = 2 };
 
 struct fingerprint;
 

@@ -90,8 +90,8 @@ TEST(a_file_predicts_what_the_fingerprint_did)
 
 TEST(files_of_other_versions_or_kinds_are_refused)
 {
-    check_refused("assay fingerprint 2\nend\n", ASSAY_UNSUPPORTED,
-                  "version 2; this program reads version 1");
+    check_refused("assay fingerprint 1\nend\n", ASSAY_UNSUPPORTED,
+                  "version 1; this program reads version 2");
     check_refused("assay fingerprint soon\n", ASSAY_UNSUPPORTED,
                   "version soon");
     check_refused("PK\003\004", ASSAY_BAD_INPUT, "this is no fingerprint");
@@ -100,22 +100,22 @@ TEST(files_of_other_versions_or_kinds_are_refused)
 
 TEST(files_that_are_damaged_are_refused_with_the_line)
 {
-    check_refused("assay fingerprint 1\nseed 0\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 2\nseed 0\n", ASSAY_BAD_INPUT,
                   "the file ends in the middle");
-    check_refused("assay fingerprint 1\nend\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 2\nend\n", ASSAY_BAD_INPUT,
                   "nothing was fitted");
-    check_refused("assay fingerprint 1\nseed many\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 2\nseed many\n", ASSAY_BAD_INPUT,
                   "line 2: a whole number is wanted");
-    check_refused("assay fingerprint 1\nconv 1 2\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 2\nconv 1 2\n", ASSAY_BAD_INPUT,
                   "line 2: this belongs behind a network");
-    check_refused("assay fingerprint 1\nnetwork 0 a\nconv 1 2\n",
+    check_refused("assay fingerprint 2\nnetwork 0 a\nconv 1 2\n",
                   ASSAY_BAD_INPUT, "line 3: the line is too short");
-    check_refused("assay fingerprint 1\nnetwork 0 a\n"
+    check_refused("assay fingerprint 2\nnetwork 0 a\n"
                   "conv 3 8 9 9 1 1 0 0 1 4 4 0\n",
                   ASSAY_BAD_INPUT, "line 3: a convolution that cannot be");
-    check_refused("assay fingerprint 1\npart training latency\n",
+    check_refused("assay fingerprint 2\npart training latency\n",
                   ASSAY_BAD_INPUT, "line 2: a part that its rows do not make");
-    check_refused("assay fingerprint 1\nsurprise\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 2\nsurprise\n", ASSAY_BAD_INPUT,
                   "line 2: a line that is not known");
 }
 
