@@ -2,11 +2,25 @@
  * explains: small steps, waiting, a single thread. */
 #include "findings/evidence_internal.h"
 
+/* Many small calls that go over more data together than a cache holds, as an
+ * optimizer does over all parameters, may find none of it in one: memory
+ * explains them then, though it does not explain one of them. */
+static bool may_stream(const struct evidence *evidence, uint32_t scope)
+{
+    static const double least_explained = 1.0 / 3;
+    const struct bound *bound = &evidence->bounds.items[scope];
+    double memory_ns = bound->done_bytes /
+                       peaks_gbs(&evidence->bounds.peaks, bound->done_bytes);
+
+    return memory_ns >= bound->time_ns * least_explained;
+}
+
 /* A whole model of that kind says less than its parts. */
 static bool is_latent(const struct evidence *evidence, uint32_t scope)
 {
     return scope != RUN_ROOT && scope != run_model_scope(evidence->run) &&
-           evidence->bounds.items[scope].kind == BOUND_LATENCY;
+           evidence->bounds.items[scope].kind == BOUND_LATENCY &&
+           !may_stream(evidence, scope);
 }
 
 /* The outermost scopes of that kind only: what is inside is part of them. */
