@@ -58,30 +58,34 @@ OP_CLONES static void draw_thresholds(const struct forest_ground *ground,
     }
 }
 
-/* How many rows go left, and the sum of what they should give. */
+/* A row's features side by side. */
+typedef float lanes __attribute__((vector_size(4 * FOREST_LANES), aligned(4)));
+typedef int32_t lane_bits
+    __attribute__((vector_size(4 * FOREST_LANES), aligned(4)));
+
+/* How many rows go left, and the sum of what they should give. By signs: the
+ * compiler takes comparisons of whole vectors apart. What is not above its
+ * threshold has no sign in the difference. */
 OP_CLONES static void try_thresholds(const struct forest_ground *ground,
                                      const int32_t *rows, size_t n, float mean,
                                      const float *threshold, float *count,
                                      float *sum)
 {
     for (size_t f = 0; f < ground->stride; f += FOREST_LANES) {
-        float t[FOREST_LANES], c[FOREST_LANES] = {0}, s[FOREST_LANES] = {0};
+        const lanes t = *(const lanes *)(threshold + f);
+        lanes s = {0};
+        lane_bits c = {0};
 
-        for (int k = 0; k < FOREST_LANES; k++)
-            t[k] = threshold[f + (size_t)k];
         for (size_t i = 0; i < n; i++) {
             const float *x = ground->x + (size_t)rows[i] * ground->stride + f;
-            float y = ground->y[rows[i]] - mean;
+            lanes y = (lanes){0} + (ground->y[rows[i]] - mean);
+            lane_bits is_left = ~((lane_bits)(t - *(const lanes *)x) >> 31);
 
-            for (int k = 0; k < FOREST_LANES; k++) {
-                float goes_left = x[k] <= t[k] ? 1.0f : 0.0f;
-
-                c[k] += goes_left;
-                s[k] += goes_left * y;
-            }
+            c -= is_left;
+            s += (lanes)((lane_bits)y & is_left);
         }
         for (int k = 0; k < FOREST_LANES; k++) {
-            count[f + (size_t)k] = c[k];
+            count[f + (size_t)k] = (float)c[k];
             sum[f + (size_t)k] = s[k];
         }
     }
