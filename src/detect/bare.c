@@ -1,9 +1,9 @@
 /* detect/bare.c - see bare.h. */
 #include "detect/bare.h"
 
+#include "base/doubles.h"
 #include "run/run.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool bare_is_due(const struct bare *bare, uint64_t i)
@@ -24,13 +24,6 @@ void bare_add(struct bare *bare, int64_t recorded_ns, int64_t bare_ns)
         bare->shares[bare->n++] = (double)recorded_ns / (double)bare_ns - 1;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 bool bare_cost(const struct bare *bare, struct bare_cost *cost)
 {
     double sorted[BARE_MOST];
@@ -38,7 +31,7 @@ bool bare_cost(const struct bare *bare, struct bare_cost *cost)
     if (bare->n < BARE_FEWEST)
         return false;
     memcpy(sorted, bare->shares, bare->n * sizeof *sorted);
-    qsort(sorted, bare->n, sizeof *sorted, by_value);
+    doubles_sort(sorted, bare->n);
     cost->share = stats_quantile(sorted, bare->n, 0.5);
     stats_median_interval(sorted, bare->n, 0.95, &cost->low, &cost->high);
     return true;

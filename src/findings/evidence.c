@@ -1,13 +1,13 @@
 /* findings/evidence.c - see evidence_internal.h. */
 #include "findings/evidence_internal.h"
 
+#include "base/doubles.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum assay_status evidence_gather(const struct run *run,
@@ -70,13 +70,6 @@ double evidence_ns(const struct evidence *evidence, uint32_t scope)
     return stats->is_outside || isnan(stats->mean_ns) ? 0 : stats->mean_ns;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 double evidence_series(const struct evidence *evidence, const char *name)
 {
     const struct series *series = run_series_find(evidence->run, name);
@@ -86,7 +79,7 @@ double evidence_series(const struct evidence *evidence, const char *name)
         return NAN;
     for (size_t i = 0; i < series->n_points; i++)
         values[i] = series->points[i].value;
-    qsort(values, series->n_points, sizeof *values, compare_doubles);
+    doubles_sort(values, series->n_points);
     return stats_quantile(values, series->n_points, 0.5);
 }
 

@@ -1,16 +1,8 @@
 /* findings/rule_photo.c - one photograph far slower than the others. */
 #include "findings/evidence_internal.h"
 
+#include "base/doubles.h"
 #include "base/mem.h"
-
-#include <stdlib.h>
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 /* 0 where there is no memory: nothing is said then. */
 static double median_photo(const struct content *content)
@@ -21,7 +13,7 @@ static double median_photo(const struct content *content)
         return 0;
     for (size_t i = 0; i < content->n_photos; i++)
         values[i] = content->photos[i].median_ns;
-    qsort(values, content->n_photos, sizeof *values, compare_doubles);
+    doubles_sort(values, content->n_photos);
     median = stats_quantile(values, content->n_photos, 0.5);
     mem_free(values);
     return median;

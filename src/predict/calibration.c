@@ -1,12 +1,12 @@
 /* predict/calibration.c - see calibration.h. */
 #include "predict/calibration.h"
 
+#include "base/doubles.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "run/student.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const sight_names[] = {"levels", "networks", NULL};
@@ -30,13 +30,6 @@ struct trials {
     struct trial *items;
     size_t n, capacity;
 };
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-
-    return p < q ? -1 : p > q;
-}
 
 /* ---- one fold ------------------------------------------------------------ */
 
@@ -183,7 +176,7 @@ static double conformal(double *scores, size_t n)
 {
     size_t rank = (size_t)ceil(coverage * (double)(n + 1));
 
-    qsort(scores, n, sizeof *scores, compare_doubles);
+    doubles_sort(scores, n);
     return scores[rank < n ? rank - 1 : n - 1];
 }
 

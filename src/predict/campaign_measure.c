@@ -2,6 +2,7 @@
 #include "predict/campaign.h"
 
 #include "base/clock.h"
+#include "base/doubles.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "engine/engine.h"
@@ -12,7 +13,6 @@
 #include "ops/train_pass.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { n_warm_up = 1, least_steps = 3, most_steps = 2000, memory_steps = 2 };
 
@@ -209,18 +209,11 @@ static enum assay_status make_step(struct subject *subject, double *ms,
 /* ---- what is measured -----------------------------------------------------
  */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-
-    return p < q ? -1 : p > q;
-}
-
 /* What a step takes while nothing else is in its way: the time that one in ten
  * stays below. What others do on the machine only ever adds to it. */
 static double undisturbed(double *steps, size_t n)
 {
-    qsort(steps, n, sizeof *steps, compare_doubles);
+    doubles_sort(steps, n);
     return steps[n / 10];
 }
 

@@ -1,12 +1,12 @@
 /* predict/curve.c - see curve.h. */
 #include "predict/curve.h"
 
+#include "base/doubles.h"
 #include "base/mem.h"
 #include "predict/levenberg.h"
 #include "predict/physical_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Behind the polynomial of the slope, highest power first. */
@@ -128,17 +128,10 @@ static void residuals(const void *context, const double *value, double *out)
         out[n + i] = (value[i] - fitting->centre[i]) / fitting->spread[i];
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-
-    return p < q ? -1 : p > q;
-}
-
 /* Sorts the values; n > 0. */
 static double median(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, compare_doubles);
+    doubles_sort(values, n);
     return values[n / 2];
 }
 

@@ -1,11 +1,12 @@
 /* predict/fingerprint_eval.c - see fingerprint_eval.h. */
 #include "predict/fingerprint_eval.h"
 
+#include "base/doubles.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "run/run.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void evaluation_release(struct evaluation *evaluation)
@@ -95,24 +96,6 @@ static enum assay_status try_row(struct evaluation *evaluation,
 
 /* ---- statistics ---------------------------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-
-    return p < q ? -1 : p > q;
-}
-
-/* Between the two values next to it; the values are sorted. */
-static double quantile(const double *values, size_t n, double share)
-{
-    double at = share * (double)(n - 1);
-    size_t i = (size_t)at;
-
-    return i + 1 < n
-               ? values[i] + (at - (double)i) * (values[i + 1] - values[i])
-               : values[n - 1];
-}
-
 static struct error_stats stats_of(const struct evaluation *evaluation,
                                    size_t network, enum target target,
                                    double *errors)
@@ -135,10 +118,10 @@ static struct error_stats stats_of(const struct evaluation *evaluation,
     }
     if (!stats.n)
         return stats;
-    qsort(errors, stats.n, sizeof *errors, compare_doubles);
+    doubles_sort(errors, stats.n);
     stats.mean = sum / (double)stats.n;
-    stats.median = quantile(errors, stats.n, 0.5);
-    stats.p90 = quantile(errors, stats.n, 0.9);
+    stats.median = stats_quantile(errors, stats.n, 0.5);
+    stats.p90 = stats_quantile(errors, stats.n, 0.9);
     stats.max = errors[stats.n - 1];
     if (has_intervals)
         stats.coverage = 100 * inside / (double)stats.n;

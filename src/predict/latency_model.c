@@ -4,12 +4,12 @@
  * size, one for small batches and one for others. */
 #include "predict/physical_internal.h"
 
+#include "base/doubles.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "predict/levenberg.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum parameter {
     RATE_1X1,
@@ -505,13 +505,6 @@ static void residuals(const void *context, const double *log_value, double *out)
             (latency_priors[i].deviation * fitting->share);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-
-    return p < q ? -1 : p > q;
-}
-
 /* Where the scales begin: so that the median row is right. */
 static enum assay_status guess_scales(struct fitting *fitting,
                                       struct error *err)
@@ -527,7 +520,7 @@ static enum assay_status guess_scales(struct fitting *fitting,
         fitting->scale_centre[s] = log(ratio[s]);
     apply_scales(fitting, fitting->scale_centre, log_value);
     miss(fitting, log_value, misses);
-    qsort(misses, n, sizeof *misses, compare_doubles);
+    doubles_sort(misses, n);
     for (int s = 0; s < N_SCALES; s++)
         fitting->scale_centre[s] -= misses[n / 2];
     mem_free(misses);

@@ -1,0 +1,16 @@
+/* base/doubles.c - see doubles.h. */
+#include "base/doubles.h"
+
+#include <stdlib.h>
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+void doubles_sort(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, compare);
+}
