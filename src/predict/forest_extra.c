@@ -5,6 +5,7 @@
  * a second one what each random threshold would do. */
 #include "predict/forest_internal.h"
 
+#include "ops/op_lanes.h"
 #include "ops/op_threads.h"
 
 #include <math.h>
@@ -58,10 +59,8 @@ OP_CLONES static void draw_thresholds(const struct forest_ground *ground,
     }
 }
 
-/* A row's features side by side. */
-typedef float lanes __attribute__((vector_size(4 * FOREST_LANES), aligned(4)));
-typedef int32_t lane_bits
-    __attribute__((vector_size(4 * FOREST_LANES), aligned(4)));
+/* A row's features lie side by side. */
+_Static_assert((int)FOREST_LANES == (int)LANES, "one vector at a time");
 
 /* How many rows go left, and the sum of what they should give. By signs: the
  * compiler takes comparisons of whole vectors apart. What is not above its

@@ -8,9 +8,6 @@
 
 #include <math.h>
 
-/* Below this a second thread costs more than it saves. */
-enum { parallel_elements = 1 << 15 };
-
 /* A block of channels of one image. */
 struct affine_block {
     int64_t plane, block;

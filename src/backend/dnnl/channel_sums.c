@@ -189,13 +189,16 @@ OP_CLONES static void piece_products(const struct columns *columns,
 /* Writes what passes of n pixels, to be read again while it is in the cache. */
 static void pass_piece(const struct columns *columns, int64_t first, int64_t n)
 {
-    int64_t run = columns->stride == columns->width ? n * columns->stride
-                                                    : columns->width;
+    bool is_dense = columns->stride == columns->width;
+    int64_t n_runs = is_dense ? 1 : n;
+    int64_t run = is_dense ? n * columns->width : columns->width;
 
-    for (int64_t i = first * columns->stride; i < (first + n) * columns->stride;
-         i += run == columns->width ? columns->stride : run)
-        pass_between(columns->dy + i, columns->y + i, 0, columns->batch->high,
-                     columns->passed + i, (size_t)run);
+    for (int64_t i = 0; i < n_runs; i++) {
+        int64_t at = (first + i) * columns->stride;
+
+        pass_between(columns->dy + at, columns->y + at, 0, columns->batch->high,
+                     columns->passed + at, (size_t)run);
+    }
 }
 
 static void sum_products(const struct columns *columns, const float *mean,

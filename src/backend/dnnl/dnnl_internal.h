@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/arena.h"
+#include "ops/op_lanes.h"
 
 #include <dnnl.h>
 
@@ -181,10 +182,8 @@ struct channel_blocks {
 
 bool layout_blocks(const struct tensor *tensor, struct channel_blocks *blocks);
 
-/* The channels of a block of 16: one register, or a few. */
-enum { LANES = 16 };
-typedef float lanes __attribute__((vector_size(64), aligned(4)));
-typedef int32_t lane_bits __attribute__((vector_size(64), aligned(4)));
+/* Elements below which a second thread costs more than it saves. */
+enum { parallel_elements = 1 << 15 };
 
 /* ---- channel_moves.c ----------------------------------------------------- */
 

@@ -14,9 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this a second thread costs more than it saves. */
-enum { parallel_elements = 1 << 15 };
-
 enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
                                 const struct tensor *x, size_t input,
                                 struct tensor *y, struct error *err)
