@@ -37,6 +37,7 @@ enum { n_threads = 2, seconds = 60 };
 /* All that the parts share. Start from {0}. */
 struct study {
     const char *folder;
+    struct str choices; /* the path of the kernels that its tests take */
     struct campaign_config config;
     struct campaign_tests tests;
     struct data_set set;
@@ -49,6 +50,7 @@ static void study_release(struct study *study)
     data_set_release(&study->set);
     campaign_tests_release(&study->tests);
     campaign_config_release(&study->config);
+    str_release(&study->choices);
 }
 
 static enum assay_status path_in(const struct study *study, const char *name,
@@ -87,7 +89,10 @@ static enum assay_status run_tests(struct study *study, const char *log_path,
                                    struct error *err)
 {
     struct campaign_options options = {
-        .limits = {.seconds = seconds, .n_threads = n_threads}, .told = tell};
+        .limits = {.seconds = seconds,
+                   .n_threads = n_threads,
+                   .choices_path = study->choices.text},
+        .told = tell};
     struct campaign_progress progress;
     struct campaign_log *log;
     enum assay_status st = campaign_log_open(log_path, &log, err);
@@ -120,9 +125,13 @@ static enum assay_status make_campaign(struct study *study, bool is_new,
     if (!st)
         st = campaign_list_tests(&study->config, &study->tests, err);
     if (!st)
+        st = path_in(study, "kernels.txt", &study->choices, err);
+    if (!st)
         st = path_in(study, "campaign.sqlite", &path, err);
-    if (!st && is_new)
+    if (!st && is_new) {
         unlink(str_text(&path));
+        unlink(str_text(&study->choices));
+    }
     if (!st)
         st = run_tests(study, str_text(&path), err);
     str_release(&path);
@@ -208,7 +217,8 @@ struct verdicts {
 };
 
 /* Runs the test where it may have so much, beside what was said of that. */
-static enum assay_status try_limit(const struct campaign_test *test,
+static enum assay_status try_limit(const struct study *study,
+                                   const struct campaign_test *test,
                                    const struct estimate *estimate,
                                    double limit_mb, struct verdicts *verdicts,
                                    struct error *err)
@@ -216,7 +226,8 @@ static enum assay_status try_limit(const struct campaign_test *test,
     struct campaign_limits limits = {.memory_bytes =
                                          (size_t)(limit_mb * 0x1p20),
                                      .seconds = seconds,
-                                     .n_threads = n_threads};
+                                     .n_threads = n_threads,
+                                     .choices_path = study->choices.text};
     enum fit fit = estimate_fits(estimate, limit_mb);
     struct campaign_result result;
     enum assay_status st = ASSAY_OK;
@@ -256,7 +267,7 @@ static enum assay_status try_test(const struct study *study,
                              2 * estimate.high};
 
     for (size_t i = 0; !st && i < sizeof limits / sizeof *limits; i++)
-        st = try_limit(test, &estimate, limits[i], verdicts, err);
+        st = try_limit(study, test, &estimate, limits[i], verdicts, err);
     return st;
 }
 

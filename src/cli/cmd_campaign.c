@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/look.h"
 #include "cli/result.h"
+#include "cli/run_settings.h"
 #include "predict/campaign.h"
 
 #include <dirent.h>
@@ -192,9 +193,11 @@ static enum assay_status measure(struct job *job, struct error *err)
         .told = tell_test};
     struct campaign_progress progress;
     struct campaign_log *log = NULL;
-    struct str path = {0};
+    struct str path = {0}, choices = {0};
     enum assay_status st = log_path(job, &path, err);
 
+    run_find_choices(&choices);
+    how.limits.choices_path = choices.n ? choices.text : NULL;
     if (!st)
         st = campaign_log_open(path.text, &log, err);
     if (!st)
@@ -203,6 +206,7 @@ static enum assay_status measure(struct job *job, struct error *err)
         st = campaign_write_csv(log, job->config.profile.log_dir, err);
     campaign_log_close(log);
     str_release(&path);
+    str_release(&choices);
     return st ? st : show_end(job, &progress, err);
 }
 

@@ -65,9 +65,11 @@ struct campaign_result {
     double steps_ms[64]; /* the first of them */
 };
 
+struct campaign_limits;
+
 /* Runs one test, in the process that calls. */
 typedef enum assay_status campaign_measure(const struct campaign_test *test,
-                                           int n_threads,
+                                           const struct campaign_limits *limits,
                                            struct campaign_result *result,
                                            struct error *err);
 campaign_measure campaign_measure_here;
@@ -79,6 +81,8 @@ struct campaign_limits {
                             tenths of what is free */
     double seconds;
     int n_threads;
+    const char *choices_path;  /* of kernels, so that tests of one shape take
+                                  the same; NULL: each chooses anew */
     campaign_measure *measure; /* NULL: campaign_measure_here() */
 };
 

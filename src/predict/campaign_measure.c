@@ -12,16 +12,20 @@
 #include "ops/fuse.h"
 #include "ops/train_pass.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 enum { n_warm_up = 1, least_steps = 3, most_steps = 2000, memory_steps = 2 };
 
 static const double round_ms = 500; /* of measuring latency */
+static const double tuning_seconds = 20;
 
 /* A network made ready. */
 struct subject {
     const struct campaign_test *test;
     struct pool *pool;
+    size_t ample_bytes; /* that the pool may hold without giving any back */
     struct graph *graph;
     struct engine *engine;
     struct optimizer *optimizer; /* of training */
@@ -109,12 +113,27 @@ static enum assay_status make_inputs(struct subject *subject, struct error *err)
 
 /* ---- the model ---------------------------------------------------------- */
 
-/* What waits in the pool goes back to the system before it could be in the way
- * of somebody who asks elsewhere: so a test runs where it fits. */
-static void keep_nothing(void *pool, int64_t delta_bytes)
+/* Where memory is short, what waits in the pool goes back to the system before
+ * it could be in the way of somebody who asks elsewhere: so a test runs where
+ * it fits. Elsewhere it stays, as kernels that have to wait for pages would be
+ * chosen by that. */
+static void keep_little(void *context, int64_t delta_bytes)
 {
-    if (delta_bytes > 0)
-        pool_trim(pool);
+    const struct subject *subject = context;
+
+    if (delta_bytes > 0 &&
+        pool_usage(subject->pool).held_bytes > subject->ample_bytes)
+        pool_trim(subject->pool);
+}
+
+/* A part of the limit that leaves room for all else. */
+static size_t find_ample_bytes(void)
+{
+    struct rlimit data;
+
+    return getrlimit(RLIMIT_DATA, &data) || data.rlim_cur == RLIM_INFINITY
+               ? SIZE_MAX
+               : (size_t)data.rlim_cur / 8;
 }
 
 static enum assay_status open_graph(struct subject *subject, struct error *err)
@@ -127,7 +146,7 @@ static enum assay_status open_graph(struct subject *subject, struct error *err)
         return st;
     if (subject->test->target == TARGET_MEMORY)
         pool_observe(subject->pool,
-                     (struct pool_observer){keep_nothing, subject->pool});
+                     (struct pool_observer){keep_little, subject});
     owner = pool_set_owner(subject->pool, OWNER_WEIGHTS);
     st = model_file_load(subject->test->file, &none, subject->pool,
                          &subject->graph, err);
@@ -143,13 +162,16 @@ static enum assay_status open_graph(struct subject *subject, struct error *err)
     return st;
 }
 
-static enum assay_status open_engine(struct subject *subject, int n_threads,
+static enum assay_status open_engine(struct subject *subject,
+                                     const struct campaign_limits *limits,
                                      struct error *err)
 {
     bool is_training = subject->test->stage == STAGE_TRAINING;
     struct engine_options options = {
         .backend = backend_best(),
-        .backend_options = {.n_threads = n_threads,
+        .backend_options = {.n_threads = limits->n_threads,
+                            .choices_path = limits->choices_path,
+                            .tuning_seconds = tuning_seconds,
                             .is_training = is_training}};
     struct optimizer_options sgd = optimizer_defaults(OPTIMIZER_SGD);
     enum assay_status st = engine_new(subject->graph, subject->pool, &options,
@@ -157,14 +179,15 @@ static enum assay_status open_engine(struct subject *subject, int n_threads,
 
     sgd.momentum = 0.9;
     sgd.weight_decay = 5e-4;
-    sgd.n_threads = n_threads;
+    sgd.n_threads = limits->n_threads;
     if (!st && is_training)
         st = optimizer_new(subject->graph, subject->pool, &sgd,
                            &subject->optimizer, err);
     return st;
 }
 
-static enum assay_status open_subject(struct subject *subject, int n_threads,
+static enum assay_status open_subject(struct subject *subject,
+                                      const struct campaign_limits *limits,
                                       struct error *err)
 {
     size_t n;
@@ -173,7 +196,7 @@ static enum assay_status open_subject(struct subject *subject, int n_threads,
     if (!st)
         st = make_inputs(subject, err);
     if (!st)
-        st = open_engine(subject, n_threads, err);
+        st = open_engine(subject, limits, err);
     if (st)
         return st;
     n = graph_output_count(subject->graph);
@@ -281,13 +304,13 @@ static enum assay_status measure_memory(struct subject *subject, double idle_mb,
 }
 
 enum assay_status campaign_measure_here(const struct campaign_test *test,
-                                        int n_threads,
+                                        const struct campaign_limits *limits,
                                         struct campaign_result *result,
                                         struct error *err)
 {
     double idle_mb = campaign_own_mb(), ms;
-    struct subject subject = {.test = test};
-    enum assay_status st = open_subject(&subject, n_threads, err);
+    struct subject subject = {.test = test, .ample_bytes = find_ample_bytes()};
+    enum assay_status st = open_subject(&subject, limits, err);
 
     for (int i = 0; !st && i < n_warm_up; i++)
         st = make_step(&subject, &ms, err);

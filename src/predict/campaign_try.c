@@ -116,8 +116,7 @@ _Noreturn static void run_child(const struct campaign_test *test,
         answer.status =
             error_errno(&answer.error, errno, "limiting the memory of a test");
     else
-        answer.status =
-            measure(test, limits->n_threads, &answer.result, &answer.error);
+        answer.status = measure(test, limits, &answer.result, &answer.error);
     _exit(write(to, &answer, sizeof answer) == sizeof answer ? 0 : 1);
 }
 

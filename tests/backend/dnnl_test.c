@@ -1,4 +1,5 @@
 /* oneDNN on a whole graph, in both modes, and what it remembers of it. */
+#include "backend/dnnl/dnnl_internal.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -532,6 +533,55 @@ TEST(large_maps_in_bands_need_less_memory)
     CHECK(in_bands.peak_bytes < whole.peak_bytes);
     /* Nothing of it stays when the kernel has run. */
     CHECK_INT(in_bands.live_bytes, whole.live_bytes);
+}
+
+/* Of a convolution of few channels, for which Winograd's is no good. */
+static size_t measure_scratch(const struct engine_options *options)
+{
+    struct network net = conv_and_norm(6);
+    struct shape shape =
+        shape_of(4, (int64_t)1, (int64_t)6, (int64_t)56, (int64_t)56);
+    struct tensor x = network_data(&net, &shape, -1, 1), y;
+    struct engine *engine = engine_of(&net, options);
+    size_t weights_bytes, scratch_bytes;
+
+    run(engine, &x, &y);
+    engine_backend(engine)->class->memory(engine_backend(engine),
+                                          &weights_bytes, &scratch_bytes);
+    tensor_release(&y);
+    tensor_release(&x);
+    engine_free(engine);
+    network_free(&net);
+    return scratch_bytes;
+}
+
+TEST(kernels_that_lost_leave_no_scratch_memory_behind)
+{
+    struct engine_options options = dnnl_options(false);
+    size_t compared;
+
+    options.backend_options.tuning_seconds = 20;
+    options.backend_options.choices_path = test_path("scratch.txt");
+    compared = measure_scratch(&options);
+    CHECK_INT(compared, measure_scratch(&options));
+}
+
+static size_t winner_of(double winograd_ms, double direct_ms)
+{
+    struct candidates list = {
+        .items = {{"winograd x", winograd_ms}, {"direct y", direct_ms}},
+        .n = 2};
+
+    return contest_winner(&list);
+}
+
+TEST(a_kernel_that_needs_more_memory_has_to_be_clearly_faster)
+{
+    CHECK_INT(winner_of(0.94, 1), 0);
+    CHECK_INT(winner_of(0.96, 1), 1);
+    CHECK_INT(winner_of(1, 0.96), 1);
+    CHECK_INT(winner_of(-1, -1), 0);
+    CHECK_INT(winner_of(1, -1), 0);
 }
 
 TEST(choices_are_on_disk_when_the_first_pass_is_over)

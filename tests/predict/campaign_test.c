@@ -104,10 +104,11 @@ TEST(networks_that_are_not_there_are_named)
  */
 
 static enum assay_status be_quick(const struct campaign_test *test,
-                                  int n_threads, struct campaign_result *result,
+                                  const struct campaign_limits *limits,
+                                  struct campaign_result *result,
                                   struct error *error)
 {
-    (void)n_threads, (void)error;
+    (void)limits, (void)error;
     result->latency_ms = (double)test->batch * 10;
     result->used_mb = (double)test->batch * 100;
     result->n_steps = 1;
@@ -115,20 +116,22 @@ static enum assay_status be_quick(const struct campaign_test *test,
     return ASSAY_OK;
 }
 
-static enum assay_status crash(const struct campaign_test *test, int n_threads,
+static enum assay_status crash(const struct campaign_test *test,
+                               const struct campaign_limits *limits,
                                struct campaign_result *result,
                                struct error *error)
 {
-    (void)test, (void)n_threads, (void)result, (void)error;
+    (void)test, (void)limits, (void)result, (void)error;
     raise(SIGSEGV);
     return ASSAY_OK;
 }
 
-static enum assay_status hang(const struct campaign_test *test, int n_threads,
+static enum assay_status hang(const struct campaign_test *test,
+                              const struct campaign_limits *limits,
                               struct campaign_result *result,
                               struct error *error)
 {
-    (void)test, (void)n_threads, (void)result, (void)error;
+    (void)test, (void)limits, (void)result, (void)error;
     while (pause())
         continue;
     return ASSAY_OK;
@@ -136,7 +139,7 @@ static enum assay_status hang(const struct campaign_test *test, int n_threads,
 
 /* More than the limit, through the pool that everything comes from. */
 static enum assay_status take_much(const struct campaign_test *test,
-                                   int n_threads,
+                                   const struct campaign_limits *limits,
                                    struct campaign_result *result,
                                    struct error *error)
 {
@@ -145,7 +148,7 @@ static enum assay_status take_much(const struct campaign_test *test,
     struct pool *pool;
     enum assay_status st = pool_new(&pool, error);
 
-    (void)n_threads;
+    (void)limits;
     if (!st)
         st = tensor_new(pool, DTYPE_F32, &shape, &tensor, error);
     if (!st)
@@ -248,14 +251,14 @@ TEST(after_a_failure_larger_batches_are_skipped_where_that_is_asked_for)
 
 /* The fourth test never ends. */
 static enum assay_status stop_at_four(const struct campaign_test *test,
-                                      int n_threads,
+                                      const struct campaign_limits *limits,
                                       struct campaign_result *result,
                                       struct error *error)
 {
     return test->stage == STAGE_TRAINING && test->target == TARGET_MEMORY &&
                    test->batch == 1 && test->level == 0
-               ? hang(test, n_threads, result, error)
-               : be_quick(test, n_threads, result, error);
+               ? hang(test, limits, result, error)
+               : be_quick(test, limits, result, error);
 }
 
 static size_t count_tests(const char *name)
@@ -317,13 +320,13 @@ TEST(a_killed_campaign_loses_the_test_in_flight_and_goes_on)
 
 /* Every test is a little faster than the one before. */
 static enum assay_status be_faster(const struct campaign_test *test,
-                                   int n_threads,
+                                   const struct campaign_limits *limits,
                                    struct campaign_result *result,
                                    struct error *error)
 {
     FILE *file = fopen(test_path("visits"), "a");
 
-    (void)test, (void)n_threads, (void)error;
+    (void)test, (void)limits, (void)error;
     if (!file || fputc('x', file) == EOF)
         return ASSAY_IO;
     result->latency_ms = 1000 - (double)ftell(file);

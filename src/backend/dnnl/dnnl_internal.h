@@ -452,6 +452,18 @@ enum assay_status tuning_choose(struct onednn *dn, const struct job *job,
                                 describe_convolution *describe,
                                 struct kernel **out, struct error *err);
 
+/* ---- contest.c: kernels that run against each other ---------------------- */
+
+/* Runs the kernels of the candidates in turns, notes their times and moves the
+ * winner to the front of both lists. *is_complete: all were measured, and were
+ * not disturbed; the times are forgotten otherwise, and the first one stays. */
+enum assay_status contest_run(struct onednn *dn, const struct job *job,
+                              struct candidates *list, struct kernel **kernels,
+                              bool *is_complete, struct error *err);
+/* The fastest; a direct one that is as fast within 5 % of it, as it needs less
+ * memory. 0 where nothing was measured. */
+size_t contest_winner(const struct candidates *list);
+
 /* ---- choices.c: what was measured, remembered in a text file ------------- */
 
 /* Reads the file where there is a good one, then the text; both may be NULL. */

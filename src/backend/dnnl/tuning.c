@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 static const struct {
     const char *name;
@@ -205,155 +204,19 @@ static void guess(const struct job *job, struct candidates *list)
     list->items[1] = first;
 }
 
-/* Candidates that run turn by turn, so that what else the machine does falls
- * on all of them alike. */
-struct contest {
-    struct job job;
-    struct candidates *list;
-    struct kernel *kernels[MAX_CANDIDATES]; /* NULL: not made yet */
-    bool is_calm[MAX_CANDIDATES];           /* in one of its runs at least */
-};
-
-/* How often others have taken a processor from this process. */
-static long count_switches(void)
-{
-    struct rusage usage = {0};
-
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_nivcsw;
-}
-
-static enum assay_status run_once(struct onednn *dn, struct contest *contest,
-                                  size_t i, double *ms, struct error *err)
-{
-    static const double ms_between = 20; /* on a machine that is ours */
-    int64_t since = clock_monotonic_ns(), ns;
-    long switches = count_switches();
-    struct tensor y;
-    enum assay_status st =
-        kernel_run(dn, &contest->job, contest->kernels[i], &y, err);
-
-    ns = clock_monotonic_ns() - since;
-    switches = count_switches() - switches;
-    dn->tuning_left_ns -= ns;
-    *ms = (double)ns / 1e6;
-    if ((double)switches * ms_between <= *ms)
-        contest->is_calm[i] = true;
-    if (!st)
-        tensor_release(&y);
-    return st;
-}
-
-static size_t find_fastest(const struct candidates *list)
-{
-    size_t best = 0;
-
-    for (size_t i = 1; i < list->n; i++) {
-        double ms = list->items[i].ms;
-
-        if (ms >= 0 && (list->items[best].ms < 0 || ms < list->items[best].ms))
-            best = i;
-    }
-    return best;
-}
-
-/* One that took twice as long before is not tried again. */
-static bool is_beaten(const struct candidates *list, size_t i)
-{
-    double best = list->items[find_fastest(list)].ms;
-
-    return best >= 0 && list->items[i].ms > 2 * best;
-}
-
-/* A turn of every candidate while there is time. The first warms up: weights
- * are packed, memory is touched. */
-static enum assay_status run_round(struct onednn *dn, struct contest *contest,
-                                   bool is_measured, struct error *err)
-{
-    struct candidates *list = contest->list;
-    enum assay_status st = ASSAY_OK;
-
-    for (size_t i = 0; !st && i < list->n && dn->tuning_left_ns > 0; i++) {
-        double ms = 0;
-
-        if (is_beaten(list, i))
-            continue;
-        st = run_once(dn, contest, i, &ms, err);
-        if (is_measured && (list->items[i].ms < 0 || ms < list->items[i].ms))
-            list->items[i].ms = ms;
-    }
-    return st;
-}
-
-/* Whether others had the processors in every run of a candidate that is still
- * in the contest. */
-static bool is_disturbed(const struct contest *contest)
-{
-    for (size_t i = 0; i < contest->list->n; i++) {
-        if (!contest->is_calm[i] && !is_beaten(contest->list, i))
-            return true;
-    }
-    return false;
-}
-
-/* A few rounds, and more of them until one was not disturbed. */
-static enum assay_status run_rounds(struct onednn *dn, struct contest *contest,
-                                    struct error *err)
-{
-    static const double short_ms = 4;
-    enum { short_rounds = 2, long_rounds = 1, most_rounds = 8 };
-    enum assay_status st = run_round(dn, contest, false, err);
-
-    for (int i = 1; !st && i <= most_rounds && dn->tuning_left_ns > 0; i++) {
-        double best;
-
-        st = run_round(dn, contest, true, err);
-        best = contest->list->items[find_fastest(contest->list)].ms;
-        if (i >= (best < short_ms ? short_rounds : long_rounds) &&
-            (dn->options.trusts_any_time || !is_disturbed(contest)))
-            break;
-    }
-    return st;
-}
-
-static enum assay_status make_kernels(struct onednn *dn,
-                                      struct contest *contest,
-                                      describe_convolution *describe,
-                                      struct error *err)
+static enum assay_status
+make_candidates(struct onednn *dn, const struct job *job,
+                describe_convolution *describe, const struct candidates *list,
+                struct kernel **kernels, struct error *err)
 {
     int64_t since = clock_monotonic_ns();
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; !st && i < contest->list->n; i++)
-        st = make_candidate(dn, &contest->job, describe,
-                            contest->list->items[i].name, &contest->kernels[i],
+    for (size_t i = 0; !st && i < list->n; i++)
+        st = make_candidate(dn, job, describe, list->items[i].name, &kernels[i],
                             err);
     dn->tuning_left_ns -= clock_monotonic_ns() - since;
     return st;
-}
-
-/* Times of a machine that others had most of say nothing about kernels. */
-static void forget_times(struct candidates *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        list->items[i].ms = -1;
-}
-
-/* Moves the fastest to the front and hands its kernel out; the first where
- * nothing was measured. */
-static struct kernel *end_contest(struct contest *contest)
-{
-    size_t best = find_fastest(contest->list);
-    struct kernel *winner = contest->kernels[best];
-    struct candidate fastest = contest->list->items[best];
-
-    contest->list->items[best] = contest->list->items[0];
-    contest->list->items[0] = fastest;
-    for (size_t i = 0; i < contest->list->n; i++) {
-        if (i != best)
-            kernel_free(contest->kernels[i]);
-    }
-    return winner;
 }
 
 static enum assay_status compare(struct onednn *dn, const struct job *job,
@@ -361,27 +224,18 @@ static enum assay_status compare(struct onednn *dn, const struct job *job,
                                  struct candidates *list, bool *is_complete,
                                  struct kernel **out, struct error *err)
 {
-    struct contest contest = {.job = *job, .list = list};
-    size_t n_packed = dn->n_packed;
-    enum assay_status st;
+    struct kernel *kernels[MAX_CANDIDATES] = {NULL};
+    enum assay_status st =
+        make_candidates(dn, job, describe, list, kernels, err);
 
-    contest.job.may_take_residual = false;
-    st = make_kernels(dn, &contest, describe, err);
     if (!st)
-        st = run_rounds(dn, &contest, err);
-    *is_complete = dn->options.trusts_any_time || !is_disturbed(&contest);
-    for (size_t i = 0; i < list->n; i++)
-        *is_complete = *is_complete && list->items[i].ms >= 0;
-    if (!*is_complete)
-        forget_times(list);
-    *out = end_contest(&contest);
-    if (st) {
-        kernel_free(*out);
+        st = contest_run(dn, job, list, kernels, is_complete, err);
+    *out = kernels[0];
+    for (size_t i = st ? 0 : 1; i < list->n; i++)
+        kernel_free(kernels[i]);
+    if (st)
         *out = NULL;
-        return st;
-    }
-    packed_drop(dn, n_packed, *out);
-    return ASSAY_OK;
+    return st;
 }
 
 /* What was measured; in training what was not, too, so that it goes on as it
