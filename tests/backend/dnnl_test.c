@@ -555,6 +555,58 @@ static size_t measure_scratch(const struct engine_options *options)
     return scratch_bytes;
 }
 
+/* A wide map between convolutions whose channels fill no blocks, and a 3x3
+ * convolution behind it. */
+static struct network wide_and_greedy(void)
+{
+    struct network net = network_new();
+    uint32_t image, y;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &image, &err), ASSAY_OK);
+    y = network_conv(&net, GRAPH_NONE, "wide", image, 128, 392, 1);
+    y = network_norm(&net, GRAPH_NONE, "wide_bn", y, 392);
+    y = network_conv(&net, GRAPH_NONE, "narrow", y, 392, 127, 1);
+    y = network_norm(&net, GRAPH_NONE, "narrow_bn", y, 127);
+    y = network_conv(&net, GRAPH_NONE, "greedy", y, 127, 128, 3);
+    CHECK_INT(graph_output(net.graph, "y", y, &err), ASSAY_OK);
+    return net;
+}
+
+TEST(a_kernel_that_needs_little_scratch_memory_gets_little)
+{
+    struct network net = wide_and_greedy();
+    struct engine_options options = dnnl_options(false);
+    struct shape shape =
+        shape_of(4, (int64_t)1, (int64_t)128, (int64_t)28, (int64_t)28);
+    struct tensor x = network_data(&net, &shape, -1, 1), y;
+    size_t wide_bytes = (size_t)392 * 28 * 28 * 4, scratch, weights;
+    struct engine *engine;
+    struct pool_usage usage;
+
+    options.backend_options.algorithm = "winograd";
+    options.backend_options.tuning_seconds = 1e-9;
+    CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
+    engine = engine_of(&net, &options);
+    run(engine, &x, &y);
+    tensor_release(&y);
+    pool_reset_peak(net.pool);
+    usage = pool_usage(net.pool);
+    run(engine, &x, &y);
+    tensor_release(&y);
+    engine_backend(engine)->class->memory(engine_backend(engine), &weights,
+                                          &scratch);
+    if (scratch > wide_bytes)
+        CHECK(pool_usage(net.pool).peak_bytes <
+              usage.live_bytes + scratch + wide_bytes);
+    tensor_release(&x);
+    engine_free(engine);
+    network_free(&net);
+    if (scratch <= wide_bytes)
+        SKIP("the convolutions of this processor need little scratch memory");
+}
+
 TEST(kernels_that_lost_leave_no_scratch_memory_behind)
 {
     struct engine_options options = dnnl_options(false);

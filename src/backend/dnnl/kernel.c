@@ -221,14 +221,16 @@ enum assay_status kernel_make_kept(struct onednn *dn, const struct job *job,
 }
 
 /* As much for every kernel as the greediest has asked for, so that the pool
- * hands the same piece to all; one that asks for more than kernels should gets
- * a piece of its own. It is back there when the kernel has run: what comes
- * between two of them may have it. */
+ * hands the same piece to all; one that asks for more than kernels should, or
+ * for next to nothing (room for a bias in whole blocks), gets a piece of its
+ * own. It is back there when the kernel has run: what comes between two of them
+ * may have it. */
 static enum assay_status take_scratch(struct onednn *dn, struct pool *pool,
                                       size_t bytes, struct buffer **out,
                                       struct error *err)
 {
     static const char what[] = "a kernel's scratch memory";
+    static const size_t next_to_nothing = 256 << 10;
     size_t common = parts_limit(dn);
 
     *out = NULL;
@@ -238,6 +240,8 @@ static enum assay_status take_scratch(struct onednn *dn, struct pool *pool,
         dn->scratch_bytes = bytes;
         return take_lasting(pool, OWNER_SCRATCH, bytes, what, out, err);
     }
+    if (bytes <= next_to_nothing)
+        common = bytes;
     if (common > dn->scratch_bytes)
         common = dn->scratch_bytes;
     return pool_take_scratch(pool, bytes > common ? bytes : common, what, out,
