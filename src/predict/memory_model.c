@@ -74,12 +74,26 @@ struct wide {
     double in, out;
 };
 
+static struct wide widen(const struct description *description, size_t i,
+                         double lane)
+{
+    const struct conv_row *conv = &description->convs[i];
+
+    return (struct wide){conv, widened_input(conv, i == 0, lane),
+                         widened((double)conv->out, lane)};
+}
+
+static double count_tiles(const struct wide *wide, double batch)
+{
+    return batch * ceil((double)conv_out(wide->conv, 0) / 4) *
+           ceil((double)conv_out(wide->conv, 1) / 4);
+}
+
 /* Bytes that F(4x4, 3x3) works in. */
 static double winograd_bytes(const struct wide *wide, double batch)
 {
     const struct conv_row *conv = wide->conv;
-    double tiles = batch * ceil((double)conv_out(conv, 0) / 4) *
-                   ceil((double)conv_out(conv, 1) / 4);
+    double tiles = count_tiles(wide, batch);
 
     if (conv->groups > 1 || conv->kernel[0] != 3 || conv->kernel[1] != 3 ||
         conv->stride[0] != 1 || conv->stride[1] != 1)
@@ -123,17 +137,30 @@ static bool is_ragged(const struct wide *wide)
            wide->out > (double)wide->conv->out;
 }
 
-/* Of F(4x4, 3x3), which is worth it where there are tiles enough. */
-static double winograd_weights(const struct wide *wide, double batch)
+/* How often F(4x4, 3x3) is chosen: it is worth it where there are tiles
+ * enough. */
+static double winograd_share(const struct wide *wide, double batch)
 {
-    static const double enough = 12;
-    double tiles = batch * ceil((double)conv_out(wide->conv, 0) / 4) *
-                   ceil((double)conv_out(wide->conv, 1) / 4);
-    double share = tiles * tiles / (tiles * tiles + enough * enough);
+    static const double enough = 11;
+    double odds = pow(count_tiles(wide, batch) / enough, 8);
 
-    return winograd_bytes(wide, batch) > 0
-               ? share * 4 * 36 * wide->in * wide->out
-               : 0;
+    return winograd_bytes(wide, batch) > 0 ? odds / (1 + odds) : 0;
+}
+
+/* Weights as F(4x4, 3x3) wants them. */
+static double winograd_weights(const struct wide *wide)
+{
+    return 4 * 36 * wide->in * wide->out;
+}
+
+/* Scratch memory of F(4x4, 3x3) for one image after another: the weights, and
+ * as many tiles as caches hold. */
+static double winograd_scratch(const struct wide *wide, double batch)
+{
+    static const double most_tiles = 7 * 0x1p20;
+    double tiles = 4 * 36 * count_tiles(wide, batch) * (wide->in + wide->out);
+
+    return winograd_weights(wide) + fmin(tiles, most_tiles);
 }
 
 /* What devices in lanes have beside the others' terms; the sum of all
@@ -141,16 +168,45 @@ static double winograd_weights(const struct wide *wide, double batch)
 static void add_lanes(struct terms *terms, const struct description *own,
                       const struct wide *wide, double batch)
 {
+    double share = winograd_share(wide, batch);
+
     terms->of[WINOGRAD_ALL] = 0;
     terms->of[LAYERS] += 0x1p20;
-    terms->of[PACKED] += packed_bytes(wide);
-    terms->of[WINOGRAD_WEIGHTS] += winograd_weights(wide, batch);
+    terms->of[PACKED] += (1 - share) * packed_bytes(wide);
+    terms->of[WINOGRAD_WEIGHTS] += share * winograd_weights(wide);
     if (!is_ragged(wide))
         return;
     terms->of[RAGGED] += 0x1p20;
     if (own->counts.n_concat > 0)
         terms->of[RAGGED_LARGEST] =
             fmax(terms->of[RAGGED_LARGEST], map_bytes(wide, batch));
+}
+
+/* The same of inference alone: one piece of scratch memory, of which there is
+ * a limit, serves all kernels that need any, and is there beside the maps of
+ * these. */
+static void share_scratch(struct terms *terms,
+                          const struct description *description, double batch,
+                          double lane)
+{
+    static const double most = 40 * 0x1p20;
+    double scratch = 0, peak = 0;
+
+    for (size_t i = 0; i < description->n_convs; i++) {
+        struct wide wide = widen(description, i, lane);
+
+        scratch = fmax(scratch, winograd_share(&wide, batch) *
+                                    winograd_scratch(&wide, batch));
+    }
+    scratch = fmin(scratch, most);
+    for (size_t i = 0; i < description->n_convs; i++) {
+        struct wide wide = widen(description, i, lane);
+
+        peak = fmax(peak, map_bytes(&wide, batch) +
+                              winograd_share(&wide, batch) * scratch);
+    }
+    terms->of[WINOGRAD_LARGEST] = scratch;
+    terms->of[MAPS_LARGEST] = fmax(peak - scratch, 0);
 }
 
 static double image_bytes(const struct description *description, double batch)
@@ -185,9 +241,7 @@ static struct terms terms_of(const struct description *description,
     struct terms terms = {0};
 
     for (size_t i = 0; i < description->n_convs; i++) {
-        const struct conv_row *conv = &description->convs[i];
-        struct wide wide = {conv, widened_input(conv, i == 0, lane),
-                            widened((double)conv->out, lane)};
+        struct wide wide = widen(description, i, lane);
         double winograd = winograd_bytes(&wide, batch);
 
         terms.of[WINOGRAD_ALL] += winograd;
@@ -205,6 +259,8 @@ static struct terms terms_of(const struct description *description,
     if (stage == STAGE_TRAINING)
         terms.of[ACTIVATIONS] = batch * description->counts.saved_bytes *
                                 widening(description, lane);
+    else if (lane > 1)
+        share_scratch(&terms, description, batch, lane);
     for (size_t i = 0; i < N_TERMS; i++)
         terms.of[i] /= 0x1p20;
     terms.of[CONTEXT] = 1;
@@ -299,16 +355,24 @@ static void residuals(const void *context, const double *log_value, double *out)
 }
 
 /* Where they are others for devices in lanes: these compute cheap values again
- * instead of keeping them, and their own kernels are small. */
-static const struct {
+ * instead of keeping them, and their own kernels are small. What a network has
+ * in inference is known piece by piece: its weights, once as they are and once
+ * as kernels want them, images, maps and scratch memory. */
+static const struct lane_prior {
     enum parameter place;
     double centre, deviation;
-} lane_priors[] = {{CONTEXT, 0.4, 0.5},
-                   {PARAMETERS, 2, 0.4},
-                   {ACTIVATIONS, 0.6, 0.3},
-                   {MAPS_LARGEST, 0.5, 1}};
-
-enum { n_lane_priors = sizeof lane_priors / sizeof *lane_priors };
+} lane_priors[N_STAGES][N_PARAMETERS] = {
+    [STAGE_TRAINING] = {{CONTEXT, 0.4, 0.5},
+                        {PARAMETERS, 2, 0.4},
+                        {ACTIVATIONS, 0.6, 0.3},
+                        {MAPS_LARGEST, 0.5, 1}},
+    [STAGE_INFERENCE] = {{CONTEXT, 0.4, 0.5},
+                         {PARAMETERS, 1, 0.1},
+                         {PACKED, 1, 0.1},
+                         {WINOGRAD_WEIGHTS, 1, 0.2},
+                         {WINOGRAD_LARGEST, 1, 0.3},
+                         {MAPS_LARGEST, 1, 0.3},
+                         {IMAGES, 1, 0.2}}};
 
 static double centre_of(enum parameter parameter,
                         const struct data_points *points)
@@ -332,6 +396,7 @@ static void set_priors(struct fitting *fitting, double lane,
                        const struct physical *about)
 {
     const struct data_points *points = fitting->points;
+    const struct lane_prior *own = lane_priors[points->stage];
 
     for (size_t i = 0; i < N_FITTED; i++) {
         fitting->centre[i] = log(centre_of((enum parameter)i, points));
@@ -341,10 +406,10 @@ static void set_priors(struct fitting *fitting, double lane,
         fitting->centre[CEILING] += log(far_ceiling);
         fitting->deviation[CEILING] = far_deviation;
     }
-    for (size_t i = 0; lane > 1 && i < n_lane_priors; i++) {
-        fitting->centre[lane_priors[i].place] += log(
-            lane_priors[i].centre / memory_priors[lane_priors[i].place].centre);
-        fitting->deviation[lane_priors[i].place] = lane_priors[i].deviation;
+    for (size_t i = 0; lane > 1 && own[i].deviation > 0; i++) {
+        fitting->centre[own[i].place] +=
+            log(own[i].centre / memory_priors[own[i].place].centre);
+        fitting->deviation[own[i].place] = own[i].deviation;
     }
     for (size_t i = 0; about && i < N_FITTED; i++) {
         fitting->centre[i] = about->log_value[i];

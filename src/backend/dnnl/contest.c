@@ -82,7 +82,7 @@ static bool is_beaten(const struct contest *contest, size_t i)
 /* Whether another may well be as fast as the fastest. */
 static bool is_close(const struct candidates *list)
 {
-    static const double far = 1.15;
+    static const double far = 1.25;
     size_t best = find_fastest(list);
 
     for (size_t i = 0; i < list->n; i++) {
@@ -126,30 +126,31 @@ static bool is_disturbed(const struct contest *contest)
     return false;
 }
 
-/* Whether so many rounds are enough. */
+/* Whether so many rounds are enough: a few, and more of them where it is a
+ * close race or all of them were disturbed. */
 static bool is_decided(const struct onednn *dn, const struct contest *contest,
                        int n_rounds)
 {
-    enum { close_rounds = 6 };
+    int least = least_times(contest->list);
 
-    if (n_rounds < least_times(contest->list) ||
-        (n_rounds < close_rounds && is_close(contest->list)))
+    if (n_rounds < least)
         return false;
-    return dn->options.trusts_any_time || !is_disturbed(contest);
+    if (n_rounds >= 8 * least)
+        return true;
+    return !is_close(contest->list) &&
+           (dn->options.trusts_any_time || !is_disturbed(contest));
 }
 
-/* A few rounds, and more of them where it is a close race or all of them were
- * disturbed. */
 static enum assay_status run_rounds(struct onednn *dn, struct contest *contest,
                                     struct error *err)
 {
-    enum { most_rounds = 8 };
     enum assay_status st = run_round(dn, contest, false, err);
+    int n_rounds = 0;
 
-    for (int i = 1; !st && i <= most_rounds && dn->tuning_left_ns > 0; i++) {
+    while (!st && dn->tuning_left_ns > 0 &&
+           !is_decided(dn, contest, n_rounds)) {
         st = run_round(dn, contest, true, err);
-        if (is_decided(dn, contest, i))
-            break;
+        n_rounds++;
     }
     return st;
 }
