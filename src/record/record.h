@@ -22,7 +22,9 @@ enum assay_status record_start(const char *path,
 
 /* See assay_stop(): the first thing that went wrong while recording or now.
  * Spans that are open on the calling thread end here; those and what is open
- * elsewhere are counted in the run's health. */
+ * elsewhere are counted in the run's health. Where the file cannot be finished
+ * nothing is left of it: assay_stop() leaves what a program of others can still
+ * be told from, this is for recordings that are read back and thrown away. */
 enum assay_status record_stop(struct error *err);
 
 /* Between the two every mark of every thread is passed over at the cost of a

@@ -51,7 +51,7 @@ static void leave_to_parent(void)
 
 static void stop_at_exit(void)
 {
-    (void)record_stop(NULL);
+    (void)assay_stop(NULL);
 }
 
 /* Once in a process. */
@@ -173,9 +173,14 @@ static enum assay_status set_waited(struct run *run, struct error *err)
                            (double)waited_ns / 1e6);
 }
 
+typedef enum assay_status store_ending(struct store_writer *writer,
+                                       const struct run *run,
+                                       struct error *err);
+
 /* Takes out what is left, and writes the file, as much as there is even where
  * something failed; answers the first failure. */
-static enum assay_status finish(struct recording *recording, struct error *err)
+static enum assay_status finish(struct recording *recording,
+                                store_ending *end_store, struct error *err)
 {
     struct store_writer *store = recording->store;
     struct error last = {0};
@@ -188,14 +193,13 @@ static enum assay_status finish(struct recording *recording, struct error *err)
     recording_fail(recording, set_waited(recording->run, &last), &last);
     recording_fail(recording, run_seal(recording->run, &last), &last);
     recording->store = NULL; /* finishing takes it over */
-    recording_fail(recording, store_finish(store, recording->run, &last),
-                   &last);
+    recording_fail(recording, end_store(store, recording->run, &last), &last);
     if (recording->status)
         return error_set(err, recording->status, "%s", recording->error.text);
     return ASSAY_OK;
 }
 
-static enum assay_status stop(struct error *err)
+static enum assay_status stop(store_ending *end_store, struct error *err)
 {
     struct recording *recording = &recorder.recording;
     struct thread_buffer *own = threads_own;
@@ -209,13 +213,14 @@ static enum assay_status stop(struct error *err)
     writer_stop();
     pthread_mutex_lock(&recorder.lock);
     recording->ended.open_at_end += n_open;
-    st = finish(recording, err);
+    st = finish(recording, end_store, err);
     recording_release(recording);
     pthread_mutex_unlock(&recorder.lock);
     return st;
 }
 
-enum assay_status record_stop(struct error *err)
+static enum assay_status stop_if_recording(store_ending *end_store,
+                                           struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -223,9 +228,14 @@ enum assay_status record_stop(struct error *err)
         return ASSAY_OK;
     pthread_mutex_lock(&recorder.control);
     if (recorder.recording.generation)
-        st = stop(err);
+        st = stop(end_store, err);
     pthread_mutex_unlock(&recorder.control);
     return st;
+}
+
+enum assay_status record_stop(struct error *err)
+{
+    return stop_if_recording(store_finish, err);
 }
 
 static void mark_if_recording(bool is_marking)
@@ -293,5 +303,6 @@ enum assay_status assay_stop(struct assay_error *error)
 {
     struct error err = {0};
 
-    return error_export(&err, record_stop(&err), error);
+    return error_export(&err, stop_if_recording(store_finish_or_keep, &err),
+                        error);
 }

@@ -43,10 +43,15 @@ enum assay_status store_checkpoint(struct store_writer *writer,
                                    const struct run *run, struct error *err);
 
 /* Writes the sealed run, marks the file complete, syncs, and gives it its
- * name. Takes the writer over, also on failure; the .part stays then only if
- * it can still be read. */
+ * name. Takes the writer over, also on failure, which leaves nothing. */
 enum assay_status store_finish(struct store_writer *writer,
                                const struct run *run, struct error *err);
+
+/* The same for a run that cannot be made again: a failure leaves the .part
+ * where it holds a checkpoint, and the message names it. */
+enum assay_status store_finish_or_keep(struct store_writer *writer,
+                                       const struct run *run,
+                                       struct error *err);
 
 /* Gives up: removes the .part. Accepts NULL. */
 void store_abandon(struct store_writer *writer);

@@ -166,13 +166,31 @@ void store_abandon(struct store_writer *writer)
         writer_discard(writer);
 }
 
-enum assay_status store_finish(struct store_writer *writer,
-                               const struct run *run, struct error *err)
+static enum assay_status write_whole(struct store_writer *writer,
+                                     const struct run *run, struct error *err)
 {
     enum assay_status st = checkpoint(writer, run, true, err);
 
-    if (!st)
-        st = writer_settle(writer, err);
+    return st ? st : writer_settle(writer, err);
+}
+
+enum assay_status store_finish(struct store_writer *writer,
+                               const struct run *run, struct error *err)
+{
+    enum assay_status st = write_whole(writer, run, err);
+
+    if (st)
+        writer_discard(writer);
+    else
+        writer_free(writer);
+    return st;
+}
+
+enum assay_status store_finish_or_keep(struct store_writer *writer,
+                                       const struct run *run, struct error *err)
+{
+    enum assay_status st = write_whole(writer, run, err);
+
     if (st && !writer->has_content) {
         writer_discard(writer);
         return st;
@@ -195,12 +213,5 @@ enum assay_status store_save(const struct run *run, const char *path,
     st = writer_open(path, suffix, "OFF", &writer, err);
     if (st)
         return st;
-    st = checkpoint(writer, run, true, err);
-    if (!st)
-        st = writer_settle(writer, err);
-    if (st)
-        writer_discard(writer);
-    else
-        writer_free(writer);
-    return st;
+    return store_finish(writer, run, err);
 }

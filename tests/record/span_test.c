@@ -5,6 +5,8 @@
 #include "record/detail.h"
 #include "record/thread_buffer.h"
 
+#include <unistd.h>
+
 TEST(a_span_lasts_from_its_begin_to_its_end)
 {
     struct scope_stats stats;
@@ -659,7 +661,7 @@ TEST(stopping_without_memory_leaves_a_file_that_can_be_read)
         assay_begin("span");
         assay_end();
         mem_fail_at(nth++);
-        st = record_stop(NULL);
+        st = assay_stop(NULL);
         mem_fail_at(-1);
         CHECK(st == ASSAY_OK || st == ASSAY_NOMEM);
         if (store_load(test_path("run.assay"), &run, NULL))
@@ -668,6 +670,24 @@ TEST(stopping_without_memory_leaves_a_file_that_can_be_read)
         run_free(run);
         remove(test_path("run.assay"));
         remove(test_path("run.assay.part"));
+    } while (st);
+    CHECK(nth > 3);
+}
+
+TEST(a_recording_of_the_program_itself_that_cannot_be_finished_is_removed)
+{
+    enum assay_status st;
+    long nth = 0;
+
+    do {
+        recorded_start(NULL);
+        assay_begin("span");
+        assay_end();
+        mem_fail_at(nth++);
+        st = record_stop(NULL);
+        mem_fail_at(-1);
+        CHECK(access(test_path("run.assay.part"), F_OK) != 0);
+        remove(test_path("run.assay"));
     } while (st);
     CHECK(nth > 3);
 }

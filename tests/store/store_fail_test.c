@@ -118,7 +118,7 @@ TEST(a_recording_that_cannot_be_finished_leaves_its_last_checkpoint)
     OK(store_checkpoint(writer, run, &err));
     count_iterations(run, 10, 900);
     limit_file_size(90 * 1024);
-    CHECK_INT(store_finish(writer, run, &err), ASSAY_IO);
+    CHECK_INT(store_finish_or_keep(writer, run, &err), ASSAY_IO);
     limit_file_size(RLIM_INFINITY);
     CHECK_HAS(err.text, "stuck.assay.part");
     CHECK_INT(count_files("stuck.assay"), 1);
@@ -137,9 +137,26 @@ TEST(a_recording_that_never_got_anything_down_leaves_nothing)
 
     OK(store_open(test_path("never.assay"), &writer, &err));
     limit_file_size(90 * 1024);
-    CHECK_INT(store_finish(writer, run, &err), ASSAY_IO);
+    CHECK_INT(store_finish_or_keep(writer, run, &err), ASSAY_IO);
     limit_file_size(RLIM_INFINITY);
     CHECK_INT(count_files("never.assay"), 0);
+    run_free(run);
+}
+
+TEST(a_run_that_can_be_made_again_is_finished_whole_or_not_at_all)
+{
+    struct run *run = rich_run(10);
+    struct store_writer *writer;
+    struct error err = {0};
+
+    OK(store_open(test_path("again.assay"), &writer, &err));
+    OK(store_checkpoint(writer, run, &err));
+    count_iterations(run, 10, 900);
+    limit_file_size(90 * 1024);
+    CHECK_INT(store_finish(writer, run, &err), ASSAY_IO);
+    limit_file_size(RLIM_INFINITY);
+    CHECK(!strstr(err.text, ".part"));
+    CHECK_INT(count_files("again.assay"), 0);
     run_free(run);
 }
 
@@ -237,7 +254,7 @@ TEST(finishing_without_memory_leaves_a_readable_part_or_nothing)
         count_iterations(run, 3, 3);
         OK(run_seal(run, &err));
         mem_fail_at(nth++);
-        st = store_finish(writer, run, NULL);
+        st = store_finish_or_keep(writer, run, NULL);
         mem_fail_at(-1);
         if (st) {
             OK(store_load(test_path("end.assay.part"), &loaded, &err));
