@@ -51,7 +51,8 @@ static enum assay_status name_point(const struct sweep *sweep,
     return st;
 }
 
-/* The settings of a point. `input` holds the text of --input. */
+/* The settings of a point. Of a detector the size is --min-size, of others a
+ * part of --input, whose text `input` holds. */
 static enum assay_status set_point(const struct sweep *sweep,
                                    const struct row *row,
                                    struct run_settings *settings,
@@ -68,37 +69,30 @@ static enum assay_status set_point(const struct sweep *sweep,
             settings->threads = value;
             break;
         case SWEEP_SIZE:
-            settings->min_size = value;
-            if (str_printf(input, "%s%ssize=%lld",
-                           settings->input ? settings->input : "",
-                           settings->input ? "," : "", (long long)value))
+            if (sweep->is_detector)
+                settings->min_size = value;
+            else if (str_printf(input, "%s%ssize=%lld",
+                                settings->input ? settings->input : "",
+                                settings->input ? "," : "", (long long)value))
                 return error_nomem(err, input->n, "a text");
             break;
         }
     }
+    if (input->n)
+        settings->input = input->text;
     settings->output = row->path.text;
     return ASSAY_OK;
 }
 
-/* Of a detector the size is --min-size, of others a part of --input. */
-static enum assay_status run_here(struct run_settings *settings,
-                                  const struct str *input,
+static enum assay_status run_here(const struct run_settings *settings,
                                   const struct words *operands,
                                   struct error *err)
 {
     struct sink screen = sink_to_file(stderr, "standard error");
     struct detect_report report = {0};
     struct run_job job = {0};
-    const char *model;
-    bool is_onnx;
-    enum assay_status st =
-        run_find_model(operands->items[0], &model, &is_onnx, err);
+    enum assay_status st = run_job_make(&job, settings, operands, err);
 
-    if (!st && input->n &&
-        (is_onnx || model_task(model) == TASK_CLASSIFICATION))
-        settings->input = input->text;
-    if (!st)
-        st = run_job_make(&job, settings, operands, err);
     if (!st) {
         job.options.stop = interrupt_watch();
         job.options.warnings = &screen;
@@ -111,8 +105,7 @@ static enum assay_status run_here(struct run_settings *settings,
 }
 
 /* In a process of its own; its last words come through a pipe. */
-static enum assay_status run_apart(struct run_settings *settings,
-                                   const struct str *input,
+static enum assay_status run_apart(const struct run_settings *settings,
                                    const struct words *operands,
                                    struct error *err)
 {
@@ -126,7 +119,7 @@ static enum assay_status run_apart(struct run_settings *settings,
     fflush(NULL);
     child = fork();
     if (child == 0) {
-        outcome.st = run_here(settings, input, operands, &outcome.err);
+        outcome.st = run_here(settings, operands, &outcome.err);
         n = write(ends[1], &outcome, sizeof outcome);
         _exit(n == (ssize_t)sizeof outcome ? 0 : 1);
     }
@@ -144,20 +137,18 @@ static enum assay_status run_apart(struct run_settings *settings,
 
 /* Writes into the run which set it belongs to, and reads what it measured. */
 static enum assay_status read_run(const struct sweep *sweep, const char *set,
-                                  struct row *row, struct error *err)
+                                  int64_t batch, struct row *row,
+                                  struct error *err)
 {
     struct scope_stats stats;
     struct run *run = NULL;
     enum assay_status st = store_load(row->path.text, &run, err);
-    double batch = 1;
 
     if (!st)
         st = run_fact_set(run, "sweep.set", set, err);
     for (size_t i = 0; !st && i < sweep->n_axes; i++) {
         char key[32];
 
-        if (sweep->axes[i].key == SWEEP_BATCH)
-            batch = (double)row->values[i];
         snprintf(key, sizeof key, "sweep.%s",
                  sweep_key_name(sweep->axes[i].key));
         st = run_fact_printf(run, err, key, "%lld", (long long)row->values[i]);
@@ -170,7 +161,7 @@ static enum assay_status read_run(const struct sweep *sweep, const char *set,
         row->median_ns = stats.median_ns;
         row->low_ns = stats.median_low_ns;
         row->high_ns = stats.median_high_ns;
-        row->images_a_second = batch * 1e9 / stats.median_ns;
+        row->images_a_second = (double)batch * 1e9 / stats.median_ns;
         row->peak_bytes = (double)run_memory_of(run)->peak_bytes;
     }
     run_free(run);
@@ -191,9 +182,9 @@ static enum assay_status do_point(const struct sweep *sweep,
     if (!st)
         st = set_point(sweep, row, &settings, &input, err);
     if (!st)
-        st = run_apart(&settings, &input, operands, err);
+        st = run_apart(&settings, operands, err);
     if (!st)
-        st = read_run(sweep, base->output, row, err);
+        st = read_run(sweep, base->output, settings.batch, row, err);
     str_release(&input);
     return st;
 }
@@ -246,8 +237,12 @@ static enum assay_status print_table(const struct sweep *sweep,
         put_row(sweep, &rows[i], &rows[0], result.sink);
     sink_printf(result.sink,
                 "\nscaling  images a second against the first row\n"
-                "next     assay show %s   assay compare %s %s\n",
-                rows[0].path.text, rows[0].path.text, rows[n - 1].path.text);
+                "next     assay show %s",
+                rows[0].path.text);
+    if (n > 1)
+        sink_printf(result.sink, "   assay compare %s %s", rows[0].path.text,
+                    rows[n - 1].path.text);
+    sink_puts(result.sink, "\n");
     return result_close(&result, sink_status(result.sink, err), err);
 }
 
@@ -265,13 +260,56 @@ static void name_failure(const struct sweep *sweep, const struct row *row,
     error_context(err, "at %s", text);
 }
 
+/* What a single run makes besides its file and its screen. */
+static enum assay_status check_outputs(const struct run_settings *settings,
+                                       struct error *err)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+        const char *instead;
+    } options[] = {
+        {"trace", settings->files.trace, "`assay trace` makes one of each run"},
+        {"html", settings->files.html, "`assay report` makes one of each run"},
+        {"tensorboard", settings->files.tensorboard,
+         "`assay tensorboard` makes one of each run"},
+        {"explain", settings->has_explain, "run the point alone"},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].is_given)
+            return error_set(err, ASSAY_BAD_USAGE,
+                             "--%s is not for --sweep; %s", options[i].name,
+                             options[i].instead);
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status open_sweep(struct sweep *sweep,
+                                    const struct run_settings *settings,
+                                    const struct words *operands,
+                                    struct error *err)
+{
+    const char *model;
+    bool is_onnx;
+    enum assay_status st = sweep_read(sweep, &settings->sweep, err);
+
+    if (!st)
+        st = check_outputs(settings, err);
+    if (!st)
+        st = run_find_model(operands->items[0], &model, &is_onnx, err);
+    if (!st)
+        sweep->is_detector = !is_onnx && model_task(model) == TASK_DETECTION;
+    return st;
+}
+
 enum assay_status sweep_run(const struct run_settings *settings,
                             const struct words *operands, struct error *err)
 {
     const volatile sig_atomic_t *stop = interrupt_watch();
     struct row rows[SWEEP_MAX_POINTS] = {{.peak_bytes = 0}};
     struct sweep sweep;
-    enum assay_status st = sweep_read(&sweep, &settings->sweep, err);
+    enum assay_status st = open_sweep(&sweep, settings, operands, err);
     size_t n = 0;
 
     while (!st && n < sweep.n_points && !*stop) {

@@ -23,6 +23,7 @@ struct sweep {
     struct sweep_axis axes[SWEEP_MAX_AXES];
     size_t n_axes;
     size_t n_points;
+    bool is_detector; /* the model */
 };
 
 /* "batch=1,2,4,8", "threads=1,2", "size=224,320": an axis a word, the first
