@@ -97,9 +97,10 @@ static enum assay_status load_model(const struct metrics_settings *settings,
     if (is_onnx) {
         wanted.shapes = shapes;
         wanted.n_shapes = settings->shapes.n;
-    } else {
-        wanted.weights = settings->weights;
     }
+    /* Of two models the weights are the built-in one's. */
+    if (!is_onnx || !settings->compare)
+        wanted.weights = settings->weights;
     st = take(assay_model_load(name, &wanted, &subject->model, &error), &error,
               err);
     return st ? st

@@ -43,11 +43,6 @@ enum assay_status model_graph_open(struct model_graph *model,
 
     settings->is_random = true; /* no photographs */
     st = run_job_make(&model->job, settings, operands, err);
-    if (!st && model->job.options.is_onnx && model->job.options.weights)
-        st = error_set(err, ASSAY_BAD_USAGE,
-                       "%s has its own weights; --weights is for built-in "
-                       "models",
-                       model->job.options.model);
     if (!st)
         st = load_graph(model, err);
     if (!st)

@@ -233,14 +233,12 @@ const struct option run_options[] = {
 
 static bool is_file_name(const char *word)
 {
-    static const char *const endings[] = {".onnx", ".net", ".keras", ".h5",
-                                          ".hdf5"};
     size_t n = strlen(word);
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t n_ending = strlen(endings[i]);
+    for (const char *const *ending = run_model_endings; *ending; ending++) {
+        size_t n_ending = strlen(*ending);
 
-        if (n > n_ending && strcmp(word + n - n_ending, endings[i]) == 0)
+        if (n > n_ending && strcmp(word + n - n_ending, *ending) == 0)
             return true;
     }
     return strchr(word, '/');
@@ -265,7 +263,7 @@ enum assay_status run_find_model(const char *word, const char **model,
                          nearest.candidate);
     return error_set(err, ASSAY_BAD_USAGE,
                      "there is no model '%s'; 'assay help run' names those "
-                     "that are, and FILE.onnx and FILE.net are, too",
+                     "that are, and files of ONNX and Keras are, too",
                      word);
 }
 
@@ -282,14 +280,49 @@ static enum assay_status check_folder(const char *path, struct error *err)
                      path);
 }
 
-/* Options that a built-in model decides itself. */
-static enum assay_status check_built_in(const struct run_settings *settings,
-                                        struct error *err)
+enum { DETECTOR = 1, CLASSIFIER = 2, MODEL_FILE = 4 };
+
+static unsigned model_kind(const char *model, bool is_onnx)
 {
-    if (settings->decode || settings->shapes.n)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--%s is for ONNX files; a built-in model knows",
-                         settings->decode ? "decode" : "shape");
+    if (is_onnx)
+        return MODEL_FILE;
+    return model_task(model) == TASK_DETECTION ? DETECTOR : CLASSIFIER;
+}
+
+/* An option that would change nothing is refused: whoever gives it believes
+ * that it does. */
+static enum assay_status check_kind(const struct run_settings *settings,
+                                    const char *model, unsigned kind,
+                                    struct error *err)
+{
+    static const struct run_settings none = RUN_DEFAULTS;
+    static const char own[] = "built-in models; a file has its own";
+    static const char sizes[] = "detectors; others have --input size=";
+    static const char files[] = "ONNX and Keras files; a built-in model knows";
+    const struct {
+        const char *name;
+        bool is_given;
+        unsigned kinds;
+        const char *whose;
+    } options[] = {
+        {"weights", settings->weights, DETECTOR | CLASSIFIER, own},
+        {"classes", settings->classes, DETECTOR | CLASSIFIER, own},
+        {"variant", settings->variant, DETECTOR | CLASSIFIER, own},
+        {"min-size", settings->min_size != none.min_size, DETECTOR, sizes},
+        {"max-size", settings->max_size != none.max_size, DETECTOR, sizes},
+        {"norm", settings->norm, DETECTOR, "detectors"},
+        {"decode", settings->decode, MODEL_FILE, files},
+        {"shape", settings->shapes.n, MODEL_FILE, files},
+        {"iou", !isnan(settings->iou), MODEL_FILE, files},
+        {"allow-outside", settings->may_read_outside, MODEL_FILE, files},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].is_given && !(options[i].kinds & kind))
+            return error_set(err, ASSAY_BAD_USAGE,
+                             "--%s is not for %s: it is for %s",
+                             options[i].name, model, options[i].whose);
+    }
     return ASSAY_OK;
 }
 
@@ -435,8 +468,8 @@ enum assay_status run_job_make(struct run_job *job,
     enum assay_status st =
         run_find_model(operands->items[0], &model, &is_onnx, err);
 
-    if (!st && !is_onnx)
-        st = check_built_in(settings, err);
+    if (!st)
+        st = check_kind(settings, model, model_kind(model, is_onnx), err);
     if (!st)
         st = check_photographs(settings, operands, is_onnx, err);
     if (!st)
