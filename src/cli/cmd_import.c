@@ -198,11 +198,9 @@ static enum assay_status run_import(const struct arguments *arguments,
     struct str name = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (output && strcmp(output, "-") == 0)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "a run is a database and cannot go to standard "
-                         "output; name a file: -o run.assay");
-    if (!output) {
+    if (output) {
+        st = result_check_run(output, err);
+    } else {
         st = default_output(path, &name, err);
         output = str_text(&name);
     }

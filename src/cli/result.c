@@ -25,6 +25,15 @@ enum assay_status result_open(const char *path, struct result *result,
     return st;
 }
 
+enum assay_status result_check_run(const char *path, struct error *err)
+{
+    if (strcmp(path, "-") != 0)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "a run is a database and cannot go to standard output; "
+                     "name a file: -o run.assay");
+}
+
 enum assay_status result_name(const char *path, const char *const *endings,
                               const char *ending, struct str *out,
                               struct error *err)

@@ -21,6 +21,9 @@ struct result {
 enum assay_status result_open(const char *path, struct result *result,
                               struct error *err);
 
+/* Whether a run may go to path: "-" is refused, a run is a database. */
+enum assay_status result_check_run(const char *path, struct error *err);
+
 /* Ends the result when st is ASSAY_OK and says "wrote  NAME  SIZE" on standard
  * output where it went to a file; discards it otherwise. Returns st, or why
  * the end failed. */

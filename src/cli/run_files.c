@@ -5,15 +5,32 @@
 #include "cli/report_file.h"
 #include "views/views.h"
 
+#include <string.h>
+
+static enum assay_status check_place(const char *option, const char *path,
+                                     struct error *err)
+{
+    if (!path || strcmp(path, "-") != 0)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "--%s wants the name of a file: the screen goes to "
+                     "standard output",
+                     option);
+}
+
 enum assay_status run_files_open(struct run_files *files,
                                  const struct run_file_names *names,
                                  const char *run_path, struct error *err)
 {
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = result_check_run(run_path, err);
 
     files->names = *names;
     files->run_path = run_path;
-    if (names->trace)
+    if (!st)
+        st = check_place("trace", names->trace, err);
+    if (!st)
+        st = check_place("html", names->html, err);
+    if (!st && names->trace)
         st = result_open(names->trace, &files->trace, err);
     if (!st && names->html)
         st = result_open(names->html, &files->html, err);

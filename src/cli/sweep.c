@@ -282,7 +282,7 @@ static enum assay_status check_outputs(const struct run_settings *settings,
                              "--%s is not for --sweep; %s", options[i].name,
                              options[i].instead);
     }
-    return ASSAY_OK;
+    return result_check_run(settings->output, err);
 }
 
 static enum assay_status open_sweep(struct sweep *sweep,
