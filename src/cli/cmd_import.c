@@ -28,7 +28,8 @@ static const struct option options[] = {
      .kind = OPTION_FILE,
      .value = "RUN",
      .help = "write the run there",
-     .shown_default = "the trace's name with .assay, in this folder",
+     .shown_default = "the trace's name with .assay, in this folder; of "
+                      "standard input run.assay",
      FIELD(output)},
     {.name = "buffer",
      .kind = OPTION_SIZE,
@@ -54,6 +55,8 @@ static enum assay_status default_output(const char *path, struct str *out,
     static const char *const endings[] = {".gz", ".json", NULL};
     const char *slash = strrchr(path, '/');
 
+    if (strcmp(path, "-") == 0)
+        path = "run";
     return result_name(slash ? slash + 1 : path, endings, STORE_SUFFIX, out,
                        err);
 }
@@ -170,7 +173,8 @@ static enum assay_status import_to(const char *path, const char *output,
 {
     struct store_writer *writer = NULL;
     struct run *run = NULL;
-    enum assay_status st = file_check_input(path, err);
+    enum assay_status st =
+        strcmp(path, "-") == 0 ? ASSAY_OK : file_check_input(path, err);
 
     if (!st)
         st = check_temporary(settings->temporary_dir, err);
@@ -223,7 +227,8 @@ const struct command cmd_import = {
         (const char *const[]){
             "Reads Chrome trace event JSON, plain or gzip, as PyTorch's "
             "profiler exports it, and writes a run that every other command "
-            "takes. Traces of any length are read in bounded memory.",
+            "takes. Traces of any length are read in bounded memory; TRACE - "
+            "is standard input.",
             NULL,
         },
     .options = options,
@@ -232,6 +237,8 @@ const struct command cmd_import = {
             {"import trace.json", "write trace.assay"},
             {"import /data/resnet.pt.trace.json.gz -o resnet.assay",
              "from a compressed trace, under another name"},
+            {"import - -o resnet.assay <resnet.json",
+             "from standard input, or a pipe"},
             {NULL, NULL},
         },
     .settings_bytes = sizeof(struct settings),

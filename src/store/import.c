@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { default_buffer_bytes = 128 << 20 };
 
@@ -173,6 +174,7 @@ enum assay_status import_trace(const char *path,
     st = import_trace_from(trace_file_source(file), options, out, err);
     trace_file_close(file);
     if (st)
-        error_context(err, "importing %s", path);
+        error_context(err, "importing %s",
+                      strcmp(path, "-") == 0 ? "standard input" : path);
     return st;
 }

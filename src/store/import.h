@@ -22,7 +22,7 @@ struct import_options {
 /* Makes a sealed run of the trace. Beyond what the run itself holds, facts
  * tell what was read: "import.events", "import.events.X" (and each other kind
  * by its letter), "import.operators", "import.kernels", "import.kernels_us".
- * options may be NULL. */
+ * The path may be a pipe, and "-" is standard input. options may be NULL. */
 enum assay_status import_trace(const char *path,
                                const struct import_options *options,
                                struct run **out, struct error *err);

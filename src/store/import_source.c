@@ -16,6 +16,8 @@ enum { packed_bytes = 256 << 10 };
 struct trace_file {
     int fd;
     uint64_t n_read; /* bytes of the file */
+    char start[16]; /* was looked at, and comes again: a pipe has no way back */
+    size_t n_start, n_start_given;
     struct progress *progress;
     bool is_gzip, has_inflater;
     bool is_inside; /* of a gzip member that has not ended */
@@ -78,26 +80,49 @@ static enum assay_status start_inflater(struct trace_file *file,
     return ASSAY_OK;
 }
 
+static enum assay_status read_bytes(struct trace_file *file, void *buffer,
+                                    size_t size, size_t *n, struct error *err)
+{
+    ssize_t got;
+
+    do
+        got = read(file->fd, buffer, size);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return error_errno(err, errno, "reading at byte %" PRIu64,
+                           file->n_read);
+    *n = (size_t)got;
+    file->n_read += *n;
+    return ASSAY_OK;
+}
+
 static enum assay_status look_at_start(struct trace_file *file,
                                        const char *path, struct error *err)
 {
-    char start[16];
-    ssize_t n = pread(file->fd, start, sizeof start, 0);
-    enum assay_status st;
+    enum assay_status st = ASSAY_OK;
+    size_t n = 1;
 
-    if (n < 0)
-        return error_errno(err, errno, "reading %s", path);
-    st = check_kind(start, (size_t)n, path, err);
+    while (!st && n && file->n_start < sizeof file->start) {
+        st = read_bytes(file, file->start + file->n_start,
+                        sizeof file->start - file->n_start, &n, err);
+        file->n_start += st ? 0 : n;
+    }
+    if (!st && !file->n_start)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s is empty; was it written to the end?", path);
+    if (!st)
+        st = check_kind(file->start, file->n_start, path, err);
     if (st)
         return st;
-    file->is_gzip = begins_with(start, (size_t)n, "\x1f\x8b", 2);
+    file->is_gzip = begins_with(file->start, file->n_start, "\x1f\x8b", 2);
     return file->is_gzip ? start_inflater(file, err) : ASSAY_OK;
 }
 
 enum assay_status trace_file_open(const char *path, struct progress *progress,
                                   struct trace_file **out, struct error *err)
 {
-    enum assay_status st = file_check_input(path, err);
+    bool is_stdin = strcmp(path, "-") == 0;
+    enum assay_status st = is_stdin ? ASSAY_OK : file_check_input(path, err);
     struct trace_file *file;
 
     *out = NULL;
@@ -107,11 +132,11 @@ enum assay_status trace_file_open(const char *path, struct progress *progress,
     if (!file)
         return error_nomem(err, sizeof *file, "opening a trace");
     file->progress = progress;
-    file->fd = open(path, O_RDONLY | O_CLOEXEC);
+    file->fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (file->fd < 0)
         st = error_errno(err, errno, "opening %s", path);
     if (!st)
-        st = look_at_start(file, path, err);
+        st = look_at_start(file, is_stdin ? "standard input" : path, err);
     if (st) {
         trace_file_close(file);
         return st;
@@ -137,19 +162,19 @@ void trace_file_close(struct trace_file *file)
 static enum assay_status read_some(struct trace_file *file, void *buffer,
                                    size_t size, size_t *n, struct error *err)
 {
-    ssize_t got;
+    size_t left = file->n_start - file->n_start_given;
+    enum assay_status st;
 
-    do
-        got = read(file->fd, buffer, size);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return error_errno(err, errno, "reading at byte %" PRIu64,
-                           file->n_read);
-    *n = (size_t)got;
-    file->n_read += *n;
-    if (file->progress)
+    if (left) {
+        *n = left < size ? left : size;
+        memcpy(buffer, file->start + file->n_start_given, *n);
+        file->n_start_given += *n;
+        return ASSAY_OK;
+    }
+    st = read_bytes(file, buffer, size, n, err);
+    if (!st && file->progress)
         progress_update(file->progress, file->n_read);
-    return ASSAY_OK;
+    return st;
 }
 
 static enum assay_status refill(struct trace_file *file, struct error *err)
