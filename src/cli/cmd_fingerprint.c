@@ -31,7 +31,7 @@ static const struct option options[] = {
      .kind = OPTION_LIST,
      .value = "FOLDER",
      .help = "fit, eval: a folder with measurements.csv, layers.csv, "
-             "networks.csv and network_ops.csv; may be given again",
+             "networks.csv and network_ops.csv",
      FIELD(data)},
     {.name = "train",
      .kind = OPTION_TEXT,

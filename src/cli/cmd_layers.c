@@ -62,7 +62,7 @@ static const struct option options[] = {
     {.name = "shape",
      .kind = OPTION_LIST,
      .value = "[INPUT=]SHAPE",
-     .help = "a shape for an input of an ONNX file that leaves sizes free",
+     .help = "a shape for an input of a file that leaves sizes free",
      FIELD(run.shapes)},
     {.kind = OPTION_SECTION, .help = "Times"},
     {.name = "run",
@@ -204,15 +204,15 @@ const struct command cmd_layers = {
     .name = "layers",
     .section = "Models",
     .purpose = "show a model layer by layer: shapes, parameters, MACs, times",
-    .usage = (const char *const[]){"layers [options] MODEL",
-                                   "layers [options] FILE.onnx", NULL},
+    .usage = (const char *const[]){"layers [options] MODEL", NULL},
     .operands = RUN_MODEL_OPERAND,
     .description =
         (const char *const[]){
             "Lists the modules that compute, and the ops that modules do "
             "themselves, in the order they are called: class, the shape of the "
             "output, parameters, multiply-adds, memory. Nothing runs unless "
-            "--run is given. MODEL is one of those of `assay run`.",
+            "--run is given. MODEL is one of those of `assay run`, or a file "
+            "of ONNX or Keras.",
             NULL,
         },
     .options = options,

@@ -62,7 +62,7 @@ static const struct option options[] = {
     {.name = "shape",
      .kind = OPTION_LIST,
      .value = "[INPUT=]SHAPE",
-     .help = "a shape for an input of an ONNX file that leaves sizes free",
+     .help = "a shape for an input of a file that leaves sizes free",
      FIELD(shapes)},
     {.name = "weights",
      .letter = 'w',
@@ -107,14 +107,14 @@ static const struct option options[] = {
     {.name = "input",
      .kind = OPTION_TEXT,
      .value = "KEY=VALUE,...",
-     .help = "how a picture becomes the input of an ONNX file, as in `assay "
+     .help = "how a picture becomes the input of a model file, as in `assay "
              "run`",
      FIELD(dataset.input)},
     {.name = "decode",
      .kind = OPTION_CHOICE,
      .value = "KIND",
      .choices = run_decodes,
-     .help = "what the outputs of an ONNX file are",
+     .help = "what the outputs of a model file are",
      .shown_default = "none",
      FIELD(dataset.decode)},
     {.kind = OPTION_SECTION, .help = "The metrics"},
@@ -260,7 +260,8 @@ const struct command cmd_metrics = {
         (const char *const[]){
             "Size, multiply-adds, parameters, memory, times, and metrics of "
             "your own, in one table; then the layers. MODEL is one of those "
-            "of `assay run`, or an ONNX file. What has no value says why.",
+            "of `assay run`, or a file of ONNX or Keras. What has no value "
+            "says why.",
             "With --data it is evaluated: a classifier on CIFAR or a folder a "
             "class, a detector on COCO or Pascal VOC (docs/datasets.md); with "
             "--dataset synthetic on shapes made up on the way, as `assay "

@@ -247,9 +247,8 @@ const struct command cmd_run = {
     .name = "run",
     .section = "Models",
     .purpose = "run a model on photographs and show what it costs",
-    .usage =
-        (const char *const[]){"run [options] MODEL PHOTOGRAPH...",
-                              "run [options] FILE.onnx [PHOTOGRAPH...]", NULL},
+    .usage = (const char *const[]){"run [options] MODEL PHOTOGRAPH...",
+                                   "run [options] FILE [PHOTOGRAPH...]", NULL},
     .operands = {.min = 1,
                  .max = SIZE_MAX,
                  .missing = "a model and a photograph",
@@ -263,20 +262,22 @@ const struct command cmd_run = {
             "records every module and ends on one screen: how long it took, "
             "where the time went, what it found.",
             "Detectors: fasterrcnn_resnet50_fpn (faster-rcnn), "
-            "maskrcnn_resnet50_fpn (mask-rcnn). Classifiers: alexnet, "
-            "googlenet, mnasnet1_0, mobilenet_v2, resnet18, 34, 50 and 101, "
-            "squeezenet1_0 and 1_1, vgg11, 16 and 19, also with _bn. Or any "
-            "ONNX file.",
+            "fasterrcnn_resnet18_fpn, maskrcnn_resnet50_fpn (mask-rcnn). "
+            "Classifiers: alexnet, googlenet, mnasnet1_0, mobilenet_v2, "
+            "resnet18, 34, 50 and 101, squeezenet1_0 and 1_1, vgg11, 16 and "
+            "19, also with _bn. Or a file: .onnx, of Keras .keras, .h5 and "
+            ".hdf5, or .net, which `assay export` writes.",
             "Without --weights those of a built-in model are random: times and "
             "memory are those of the real model, but what it finds means "
             "nothing. Without photographs (--random; of itself where the "
-            "inputs of an ONNX file are no images) the values are.",
+            "inputs of a file are no images) the values are.",
             NULL,
         },
     .options = run_options,
     .examples =
         (const struct example[]){
-            {"run faster-rcnn street.jpg", "one photograph, five times"},
+            {"run faster-rcnn street.jpg",
+             "one photograph, until the median is known to 2 %"},
             {"run mask-rcnn photos/ --iters 200 --threads 2 --trace t.json",
              "200 images of a folder, with a trace for Perfetto"},
             {"run faster-rcnn street.jpg --plain -o plain.assay",

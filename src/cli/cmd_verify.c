@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/look.h"
 #include "cli/result.h"
 #include "cli/shapes.h"
 #include "verify/verify.h"
@@ -12,7 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct settings {
     const char *data;
@@ -57,14 +57,7 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "a kernel a node, nothing fused",
      FIELD(plain)},
-    {.name = "threads",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .help = "threads to compute with",
-     .shown_default = "all processors",
-     FIELD(threads)},
+    OPTION_THREADS(FIELD(threads)),
     {.name = "allow-outside",
      .kind = OPTION_FLAG,
      .help = "read external data that lies outside of the model's folder",
@@ -208,8 +201,8 @@ static enum assay_status verify(const char *model, const char *data,
                  .may_read_outside = settings->allow_outside,
                  .problems = &problems},
         .backend = backend_best(),
-        .n_threads = settings->threads ? (int)settings->threads
-                                       : (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .n_threads =
+            settings->threads ? (int)settings->threads : look_processors(),
         .is_plain = settings->plain,
         .rtol = settings->rtol,
         .atol = settings->atol,

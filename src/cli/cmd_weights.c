@@ -360,8 +360,8 @@ const struct command cmd_weights = {
             "what it wants.",
             "Checks a file against a model: which tensors are missing, which "
             "the model does not know, which are of another shape or type.",
-            "Lists and fetches the weights of detection models that "
-            "torchvision publishes. They are kept in "
+            "Lists and fetches the weights that torchvision publishes for "
+            "detectors and classifiers. They are kept in "
             "$XDG_CACHE_HOME/assay/weights, or that folder in ~/.cache. A "
             "download that was interrupted goes on where it ended, and a file "
             "appears only when it has the hash that its name says.",

@@ -86,7 +86,7 @@ const struct option run_options[] = {
      .shown_default = "frozen",
      FIELD(norm)},
     {.kind = OPTION_SECTION,
-     .help = "What goes in and what comes out of an ONNX file"},
+     .help = "What goes into a model file and what comes out of it"},
     {.name = "input",
      .kind = OPTION_TEXT,
      .value = "KEY=VALUE,...",
@@ -162,9 +162,8 @@ const struct option run_options[] = {
     {.name = "sweep",
      .kind = OPTION_LIST,
      .value = "KEY=N,...",
-     .help =
-         "run at every value of batch=, threads= or size=, each a run file; "
-         "given twice, at all combinations",
+     .help = "run at every value of batch=, threads= or size=, and at all "
+             "combinations, each a run file",
      FIELD(sweep)},
     {.name = "plain",
      .kind = OPTION_FLAG,

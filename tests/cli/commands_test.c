@@ -88,6 +88,7 @@ static void check_option(const struct command *command, const struct option *o)
     CHECK(o->choices || o->kind != OPTION_CHOICE);
     CHECK(islower((unsigned char)o->help[0]));
     CHECK(o->help[strlen(o->help) - 1] != '.');
+    CHECK(!strstr(o->help, "given again")); /* option_sentence() says that */
     for (const struct option *other = o + 1; other->kind; other++) {
         CHECK(!other->name || strcmp(o->name, other->name) != 0);
         CHECK(!o->letter || o->letter != other->letter);
