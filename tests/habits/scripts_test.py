@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
 import check_links  # noqa: E402
+import check_options  # noqa: E402
 import check_packages  # noqa: E402
 import check_rooms  # noqa: E402
 import check_style  # noqa: E402
@@ -169,6 +170,28 @@ class Links(Tree):
         self.write("README.md", "[there](docs/there.md)")
         self.assertEqual(list(check_links.check(self.root)),
                          ["README.md: there is no docs/there.md"])
+
+
+class Options(unittest.TestCase):
+    INDEX = "| [show.md](show.md) | `assay show` | read a run |\n"
+    SCREEN = ("  -d, --depth N   levels\n      --all-of-it   hide nothing\n"
+              "  -h, --help      this page\n")
+
+    def problems(self, page):
+        return list(check_options.check({"README.md": self.INDEX,
+                                         "show.md": page},
+                                        {"show": self.SCREEN}))
+
+    def test_an_option_is_told_by_its_name_or_its_letter(self):
+        self.assertEqual(self.problems("`-d 3` and `--all-of-it`"), [])
+
+    def test_an_option_that_no_page_tells_of_is_seen(self):
+        self.assertEqual(self.problems("`--depth N`, `--all-of-it-now`")[0],
+                         "show: no page of it tells of --all-of-it")
+
+    def test_an_option_that_no_command_has_is_seen(self):
+        self.assertEqual(self.problems("`--depth`, `--all-of-it`, `--wide`"),
+                         ["show.md: no command has --wide"])
 
 
 class Count(Tree):
