@@ -17,7 +17,9 @@ enum assay_status evidence_gather(const struct run *run,
     enum assay_status st = ASSAY_OK;
 
     *evidence =
-        (struct evidence){.run = run, .is_disturbed = run_is_disturbed(run)};
+        (struct evidence){.run = run,
+                          .is_disturbed = run_is_disturbed(run),
+                          .is_own = run_fact(run, "settings.mode") != NULL};
     evidence->stats = mem_array(n, sizeof *evidence->stats);
     if (!evidence->stats)
         return error_nomem(err, n * sizeof *evidence->stats,

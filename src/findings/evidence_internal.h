@@ -14,6 +14,7 @@ struct evidence {
     const struct run *run;
     double iteration_ns;       /* mean */
     bool is_disturbed;         /* by other programs */
+    bool is_own;               /* made by a command of ours: it has options */
     struct scope_stats *stats; /* by scope */
     struct verdict verdict;
     struct content content;

@@ -8,7 +8,7 @@ void rule_decode(const struct evidence *evidence, struct finding *finding)
     double ns = evidence_ns(evidence, evidence_stage(evidence, "decode"));
     char time[FINDING_TIME];
 
-    if (ns < worth_telling * evidence->iteration_ns)
+    if (!evidence->is_own || ns < worth_telling * evidence->iteration_ns)
         return;
     finding_say(finding, ns, "decode is serial and takes %s",
                 evidence_time(time, evidence, ns));

@@ -11,7 +11,8 @@ void rule_encode(const struct evidence *evidence, struct finding *finding)
         evidence_ns(evidence, evidence_child(evidence, stage, "encode"));
     char time[FINDING_TIME];
 
-    if (draw + encode < worth_telling * evidence->iteration_ns)
+    if (!evidence->is_own ||
+        draw + encode < worth_telling * evidence->iteration_ns)
         return;
     finding_say(finding, draw + encode,
                 "drawing and encoding pictures takes %s",

@@ -33,6 +33,6 @@ void rule_gaps(const struct evidence *evidence, struct finding *finding)
         return;
     finding_say(finding, gaps, "%s pass between the ops of the model",
                 evidence_time(time, evidence, gaps));
-    finding_help(finding, "ops are too short for their number: a larger "
-                          "--batch or --min-size makes them longer");
+    finding_help(finding, "ops are too short for their number: larger batches "
+                          "or images make them longer");
 }

@@ -147,12 +147,13 @@ static void add_counter(struct line *line, const struct counter *counter)
 {
     char mean[UNITS_MAX], min[UNITS_MAX], max[UNITS_MAX];
     bool is_bytes = strcmp(counter->unit, "bytes") == 0;
+    bool has_unit = !is_bytes && counter->unit[0];
     const char *(*write)(char *, double) = is_bytes ? units_bytes : units_count;
 
     line_printf(line, "%s %s (%s .. %s)%s%s", counter->name,
                 write(mean, counter->mean), write(min, counter->min),
-                write(max, counter->max), is_bytes ? "" : " ",
-                is_bytes ? "" : counter->unit);
+                write(max, counter->max), has_unit ? " " : "",
+                has_unit ? counter->unit : "");
 }
 
 /* Counters that the line about memory stands for. */

@@ -125,11 +125,23 @@ TEST(decoding_is_told_from_one_percent_on)
 {
     struct run *run = quiet_run(100);
 
+    set(run, "settings.mode", "optimised");
     add_scope(run, RUN_ROOT, "decode", "", 9, 9);
     check_found(run, "decode", 9, "decode is serial and takes 9.00 ms (9.0 %)",
                 "another thread");
     run = quiet_run(100);
+    set(run, "settings.mode", "optimised");
     add_scope(run, RUN_ROOT, "decode", "", 0.9, 0.9);
+    check_silent(run);
+}
+
+TEST(nothing_is_made_of_a_name_in_a_program_of_others)
+{
+    struct run *run = quiet_run(100);
+    uint32_t stage = add_scope(run, RUN_ROOT, "postprocess", "", 6, 1);
+
+    add_scope(run, RUN_ROOT, "decode", "", 9, 9);
+    add_scope(run, stage, "encode", "", 5, 5);
     check_silent(run);
 }
 
@@ -138,6 +150,7 @@ TEST(drawing_and_encoding_are_told_together)
     struct run *run = quiet_run(100);
     uint32_t stage = add_scope(run, RUN_ROOT, "postprocess", "", 6, 1);
 
+    set(run, "settings.mode", "optimised");
     add_scope(run, stage, "draw", "", 2, 2);
     add_scope(run, stage, "encode", "", 3, 3);
     check_found(run, "encode", 5, "takes 5.00 ms (5.0 %)", "--score");
@@ -154,7 +167,7 @@ TEST(time_between_ops_is_what_modules_take_that_hold_others)
 
     add_scope(run, body, "conv", "Conv2d", 84, 84);
     check_found(run, "gaps", 6, "6.00 ms (6.0 %) pass between the ops",
-                "--batch");
+                "larger batches");
     run = quiet_run(100);
     model = add_scope(run, RUN_ROOT, "model", "Net", 90, 2);
     add_scope(run, model, "conv", "Conv2d", 88, 88);
@@ -459,12 +472,17 @@ static struct run *drifting_run(int direction)
 
 TEST(a_warm_up_that_was_too_short_is_told)
 {
-    struct finding_list list = find(drifting_run(-1));
+    struct run *run = drifting_run(-1);
+    struct finding_list list;
 
+    set(run, "settings.mode", "plain");
+    list = find(run);
     CHECK_INT(list.n, 1);
     CHECK_STR(list.items[0].rule, "drift");
     CHECK_HAS(list.items[0].text, "the warm-up was too short");
     CHECK_HAS(list.items[0].help, "--warmup 11");
+    list = find(drifting_run(-1)); /* a program of others has no such option */
+    CHECK_HAS(list.items[0].help, "assay show --iterations 11..");
     list = find(drifting_run(1));
     CHECK_INT(list.n, 1);
     CHECK_HAS(list.items[0].text, "throttles");

@@ -148,6 +148,19 @@ TEST(a_name_that_a_shell_would_split_is_quoted)
               "assay show 'my run'\\''s.assay' --table");
 }
 
+TEST(a_counter_without_a_unit_leaves_no_space_behind_it)
+{
+    struct view_options options = options_for(80);
+    struct run *run = made_detector();
+    struct error err = {0};
+    uint32_t losses;
+
+    CHECK_STATUS(run_counter_add(run, "losses", "", &losses, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(run_counter_count(run, losses, 0, 7, &err), ASSAY_OK, &err);
+    check_has(view_summary, run, &options, "losses 7 (7 .. 7)\n");
+}
+
 TEST(unknown_memory_is_not_mentioned)
 {
     struct view_options options = options_for(80);
