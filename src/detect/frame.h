@@ -11,6 +11,7 @@ enum { FRAME_MAX_IMAGES = 48, FRAME_MAX_TENSORS = 64 };
 
 struct frame {
     const char *paths[FRAME_MAX_IMAGES]; /* NULL: random values */
+    const char *drawn[FRAME_MAX_IMAGES]; /* the names of drawn ones; alike */
     struct picture pictures[FRAME_MAX_IMAGES];
     struct tensor tensors[FRAME_MAX_TENSORS]; /* the model's inputs */
     size_t n;

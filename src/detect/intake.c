@@ -11,6 +11,7 @@ void intake_release(struct intake *intake)
 {
     mem_free(intake->paths);
     mem_free(intake->sizes);
+    photos_release(&intake->drawn);
     *intake = (struct intake){0};
 }
 
@@ -117,7 +118,7 @@ enum assay_status intake_photos(const struct detect_options *options,
             sink_printf(options->warnings, "skipped: %s\n", why.text);
     }
     if (intake->n)
-        return ASSAY_OK;
+        return photos_name_drawn(&intake->drawn, intake->paths, intake->n, err);
     if (photos->n == 1)
         return error_set(err, ASSAY_BAD_INPUT, "%s", first.text);
     return error_set(err, ASSAY_BAD_INPUT,

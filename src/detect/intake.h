@@ -22,6 +22,7 @@ struct intake {
     const char **paths;        /* borrowed from the photographs; one that is
                                   NULL where values are random */
     struct intake_size *sizes; /* one a path */
+    struct photos drawn;       /* what each is called when it is drawn */
     size_t n;
     size_t n_skipped;
     struct intake_sizes resized;

@@ -32,8 +32,13 @@ static enum assay_status run_frame(struct job *job, size_t first,
     int64_t began_ns;
     enum assay_status st;
 
-    for (size_t i = 0; i < frame.n; i++)
-        frame.paths[i] = job->intake.paths[(first + i) % job->intake.n];
+    for (size_t i = 0; i < frame.n; i++) {
+        size_t photo = (first + i) % job->intake.n;
+
+        frame.paths[i] = job->intake.paths[photo];
+        if (frame.paths[i])
+            frame.drawn[i] = job->intake.drawn.paths[photo];
+    }
     assay_iteration_begin();
     began_ns = clock_now(&job->clock);
     st = run_stages(job, &frame, is_measured, findings, err);

@@ -42,26 +42,20 @@ static size_t choose_targets(const struct found *found,
     return n;
 }
 
-static enum assay_status drawn_path(const struct detect_options *options,
-                                    const char *photo, struct str *path,
-                                    struct error *err)
-{
-    if (options->drawn_dir && str_printf(path, "%s/", options->drawn_dir))
-        return error_nomem(err, strlen(photo), "a file name");
-    return photos_drawn_name(photo, path, err);
-}
-
 static enum assay_status
 write_drawn(const struct detect_options *options, const struct picture *picture,
-            const char *photo, struct findings *findings, struct error *err)
+            const char *name, struct findings *findings, struct error *err)
 {
     enum { jpeg_quality = 90 };
+    const char *folder = options->drawn_dir;
     struct str path = {0};
     struct output *output = NULL;
-    enum assay_status st;
+    enum assay_status st = ASSAY_OK;
 
     ASSAY_SPAN("encode");
-    st = drawn_path(options, photo, &path, err);
+    if (str_printf(&path, "%s%s%s", folder ? folder : "", folder ? "/" : "",
+                   name))
+        st = error_nomem(err, strlen(name), "a file name");
     if (!st)
         st = output_open(path.text, &output, err);
     if (!st)
@@ -99,7 +93,7 @@ static enum assay_status draw_targets(const struct frame *frame, size_t image,
         assay_end();
     }
     if (!st)
-        st = write_drawn(options, &drawn, frame->paths[image], findings, err);
+        st = write_drawn(options, &drawn, frame->drawn[image], findings, err);
     picture_release(&drawn);
     return st;
 }

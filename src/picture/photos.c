@@ -2,6 +2,7 @@
 #include "picture/photos.h"
 
 #include "base/file.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "picture/picture.h"
@@ -237,15 +238,61 @@ enum assay_status photos_add(struct photos *photos, const char *argument,
     return st;
 }
 
-enum assay_status photos_drawn_name(const char *path, struct str *out,
-                                    struct error *err)
+/* The twin-th of its name, from 1 on. */
+static enum assay_status name_twin(const char *path, unsigned twin,
+                                   struct str *out, struct error *err)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+    enum assay_status st = str_append_n(out, name, n);
 
-    if (str_printf(out, "%.*s%s", (int)n, name, drawn_ending))
-        return error_nomem(err, n, "the name of a drawn photograph");
-    return ASSAY_OK;
+    if (!st && twin > 1)
+        st = str_printf(out, ".%u", twin);
+    if (!st)
+        st = str_append(out, drawn_ending);
+    return st ? error_nomem(err, n, "the name of a drawn photograph")
+              : ASSAY_OK;
+}
+
+enum assay_status photos_drawn_name(const char *path, struct str *out,
+                                    struct error *err)
+{
+    return name_twin(path, 1, out, err);
+}
+
+static enum assay_status add_drawn_name(struct photos *drawn, struct map *taken,
+                                        const char *path, struct error *err)
+{
+    struct str name = {0};
+    unsigned twin = 0;
+    enum assay_status st;
+
+    do {
+        str_clear(&name);
+        st = name_twin(path, ++twin, &name, err);
+    } while (!st && map_find_text(taken, name.text, NULL));
+    if (!st && map_put_text(taken, name.text, 1))
+        st = error_nomem(err, name.n, "the name of a drawn photograph");
+    if (!st)
+        st = append(drawn, "", 0, name.text, name.n, err);
+    str_release(&name);
+    return st;
+}
+
+enum assay_status photos_name_drawn(struct photos *drawn,
+                                    const char *const *paths, size_t n,
+                                    struct error *err)
+{
+    size_t before = drawn->n;
+    struct map taken = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < n; i++)
+        st = add_drawn_name(drawn, &taken, paths[i], err);
+    if (st)
+        drawn->n = before;
+    map_release(&taken);
+    return st;
 }

@@ -40,6 +40,13 @@ enum assay_status photos_add(struct photos *photos, const char *argument,
 enum assay_status photos_drawn_name(const char *path, struct str *out,
                                     struct error *err);
 
+/* Appends such names of several photographs, one each: of those that would
+ * have the same one, "a/street.jpg" and "b/street.png", the second gets
+ * "street.2_targets.jpg". On failure the list is unchanged. */
+enum assay_status photos_name_drawn(struct photos *drawn,
+                                    const char *const *paths, size_t n,
+                                    struct error *err);
+
 /* Appends what photos_drawn_name() made in a folder, sorted by name; there may
  * be none. On failure the list is unchanged. */
 enum assay_status photos_add_drawn(struct photos *photos, const char *folder,

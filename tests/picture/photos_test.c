@@ -166,6 +166,22 @@ TEST(the_drawn_file_is_named_after_the_photograph)
     }
 }
 
+TEST(photographs_of_one_name_are_drawn_into_files_of_their_own)
+{
+    static const char *const paths[] = {"a/dog.jpg", "b/dog.jpg", "dog.2.png",
+                                        "cat.jpg", "dog.png"};
+    static const char *const names[] = {"dog_targets.jpg", "dog.2_targets.jpg",
+                                        "dog.2.2_targets.jpg",
+                                        "cat_targets.jpg", "dog.3_targets.jpg"};
+    struct photos drawn = {0};
+
+    CHECK_INT(photos_name_drawn(&drawn, paths, 5, NULL), ASSAY_OK);
+    CHECK_INT(drawn.n, 5);
+    for (size_t i = 0; i < 5; i++)
+        CHECK_STR(drawn.paths[i], names[i]);
+    photos_release(&drawn);
+}
+
 TEST(listing_leaks_nothing_whichever_allocation_fails)
 {
     const char *list = test_path("some.txt");
