@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "views/csv_text.h"
+#include "views/line.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,10 +25,10 @@ enum { cell_size = 96, gap = 2 };
 
 static const struct {
     const char *title;
-    size_t columns;
+    size_t columns; /* at most */
     enum text_align align;
 } cells[N_CELLS] = {
-    [CELL_LAYER] = {"layer", 0, ALIGN_LEFT}, /* what is left */
+    [CELL_LAYER] = {"layer", cell_size, ALIGN_LEFT}, /* what is left */
     [CELL_CLASS] = {"class", 17, ALIGN_LEFT},
     [CELL_OUTPUT] = {"output", 15, ALIGN_LEFT},
     [CELL_PARAMETERS] = {"params", 8, ALIGN_RIGHT},
@@ -82,6 +83,12 @@ static void write_memory(char *text, const struct layer *layer)
              bytes > 0 ? units_bytes(buffer, bytes) : "-");
 }
 
+static void write_titles(char texts[N_CELLS][cell_size])
+{
+    for (enum cell cell = 0; cell < N_CELLS; cell++)
+        snprintf(texts[cell], cell_size, "%s", cells[cell].title);
+}
+
 /* What the row of a layer says, in the order of the cells. */
 static void write_row(const struct layers_view *view, size_t i,
                       char texts[N_CELLS][cell_size])
@@ -126,66 +133,152 @@ static void write_total(const struct layers_view *view,
 /* ---- the screen ------------------------------------------------------------
  */
 
-static size_t name_columns(const struct layers_view *view,
-                           const struct term *term)
+/* The columns of each cell; 0: there is no place for it. */
+struct layout {
+    size_t columns[N_CELLS];
+};
+
+static void widen(struct layout *layout, char texts[N_CELLS][cell_size])
 {
-    size_t others = 0, longest = 5, width = (size_t)term->width;
+    for (enum cell cell = 0; cell < N_CELLS; cell++) {
+        size_t columns = text_columns(texts[cell]);
 
-    for (enum cell cell = CELL_CLASS; cell < N_CELLS; cell++)
-        others += has_cell(view, cell) ? cells[cell].columns + gap : 0;
-    for (size_t i = 0; i < view->layers->n; i++) {
-        size_t columns = text_columns(view->layers->items[i].path);
-
-        longest = columns > longest ? columns : longest;
+        if (columns > cells[cell].columns)
+            columns = cells[cell].columns;
+        if (columns > layout->columns[cell])
+            layout->columns[cell] = columns;
     }
-    width = width > others + 12 ? width - others : 12;
-    return longest < width ? longest : width;
 }
 
-static void put_row(const struct layers_view *view, struct sink *sink,
-                    const struct term *term, size_t columns,
-                    char texts[N_CELLS][cell_size])
+static size_t columns_of_others(const struct layout *layout)
 {
-    text_fit(sink, term, texts[CELL_LAYER], columns, ALIGN_LEFT);
-    for (enum cell cell = CELL_CLASS; cell < N_CELLS; cell++) {
-        if (!has_cell(view, cell))
+    size_t columns = 0;
+
+    for (enum cell cell = CELL_CLASS; cell < N_CELLS; cell++)
+        columns += layout->columns[cell] ? layout->columns[cell] + gap : 0;
+    return columns;
+}
+
+static struct layout widest_layout(const struct layers_view *view)
+{
+    struct layout layout = {0};
+    char texts[N_CELLS][cell_size];
+
+    write_titles(texts);
+    widen(&layout, texts);
+    for (size_t i = 0; i < view->layers->n; i++) {
+        write_row(view, i, texts);
+        widen(&layout, texts);
+    }
+    write_total(view, texts);
+    widen(&layout, texts);
+    if (!view->times)
+        layout.columns[CELL_TIME] = 0;
+    return layout;
+}
+
+/* As wide as the widest of a column. On a narrow screen classes and names are
+ * shortened, and what else can be had is left out before a name tells nothing:
+ * what of it, stands in `hidden`. */
+static struct layout layout_for(const struct layers_view *view,
+                                const struct term *term, struct str *hidden)
+{
+    static const enum cell expendable[] = {CELL_MEMORY, CELL_CLASS,
+                                           CELL_PARAMETERS};
+    static const size_t short_class = 11, short_name = 20;
+    struct layout layout = widest_layout(view);
+    size_t width = (size_t)term->width, *name = &layout.columns[CELL_LAYER];
+    size_t least = *name < short_name ? *name : short_name;
+
+    if (columns_of_others(&layout) + *name > width &&
+        layout.columns[CELL_CLASS] > short_class)
+        layout.columns[CELL_CLASS] = short_class;
+    for (size_t i = 0; i < sizeof expendable / sizeof *expendable; i++) {
+        if (columns_of_others(&layout) + least <= width)
+            break;
+        layout.columns[expendable[i]] = 0;
+        (void)!str_printf(hidden, "%s%s", hidden->n ? ", " : "",
+                          cells[expendable[i]].title);
+    }
+    if (columns_of_others(&layout) + *name > width)
+        *name = columns_of_others(&layout) + least < width
+                    ? width - columns_of_others(&layout)
+                    : least;
+    return layout;
+}
+
+static void put_row(const struct layout *layout, struct sink *sink,
+                    const struct term *term, char texts[N_CELLS][cell_size])
+{
+    enum cell last = N_CELLS - 1;
+
+    while (!layout->columns[last] || !texts[last][0])
+        last--;
+    for (enum cell cell = 0; cell <= last; cell++) {
+        if (!layout->columns[cell])
             continue;
-        sink_repeat(sink, " ", gap);
-        text_fit(sink, term, texts[cell], cells[cell].columns,
+        sink_repeat(sink, " ", cell ? gap : 0);
+        text_fit(sink, term, texts[cell], layout->columns[cell],
                  cells[cell].align);
     }
     sink_puts(sink, "\n");
+}
+
+/* What the columns mean, and which are not there. */
+static void put_legend(const struct layers_view *view, const char *hidden,
+                       struct sink *sink, const struct term *term)
+{
+    struct line line = line_begin(sink, term, hidden[0] ? "hidden" : "memory");
+
+    sink_puts(sink, "\n");
+    if (hidden[0]) {
+        line_sentence(&line, hidden);
+        line_words(&line, "(on a wider screen; --csv and --json have all)");
+    } else {
+        line_item(&line, "parameters and what the layer makes");
+    }
+    line_end(&line);
+    line = line_begin(sink, term, "share");
+    line_printf(&line, "of %s", view->times ? "the time" : "the MACs");
+    line_item(&line, "1 MAC = 2 FLOP");
+    line_end(&line);
+    line = line_begin(sink, term, "note");
+    if (view->n_unknown) {
+        line_word(&line, "%zu", view->n_unknown);
+        line_words(&line, "layers depend on what is found; their work is not "
+                          "counted here, `assay run` counts it");
+    }
+    line_end(&line);
 }
 
 void layers_show_table(const struct layers_view *view, struct sink *sink,
                        const struct term *term)
 {
     const struct layer *total = &view->layers->total;
-    size_t columns = name_columns(view, term);
+    struct str hidden = {0};
+    struct layout layout = layout_for(view, term, &hidden);
+    struct line line = line_begin(sink, term, "model");
     char texts[N_CELLS][cell_size], count[UNITS_MAX], macs[UNITS_MAX];
 
-    sink_printf(sink, "model    %s   %s params   %s MACs\ninput    %s\n\n",
-                graph_name(view->graph),
-                units_count(count, (double)total->parameters),
-                units_count(macs, (double)total->macs), view->input);
-    for (enum cell cell = 0; cell < N_CELLS; cell++)
-        snprintf(texts[cell], cell_size, "%s", cells[cell].title);
-    put_row(view, sink, term, columns, texts);
+    line_item(&line, graph_name(view->graph));
+    line_printf(&line, "%s params",
+                units_count(count, (double)total->parameters));
+    line_printf(&line, "%s MACs", units_count(macs, (double)total->macs));
+    line_end(&line);
+    line = line_begin(sink, term, "input");
+    line_sentence(&line, view->input);
+    line_end(&line);
+    sink_puts(sink, "\n");
+    write_titles(texts);
+    put_row(&layout, sink, term, texts);
     for (size_t i = 0; i < view->layers->n; i++) {
         write_row(view, i, texts);
-        put_row(view, sink, term, columns, texts);
+        put_row(&layout, sink, term, texts);
     }
     write_total(view, texts);
-    put_row(view, sink, term, columns, texts);
-    sink_printf(sink,
-                "\nmemory   parameters and what the layer makes   share"
-                "   of %s   1 MAC = 2 FLOP\n",
-                view->times ? "the time" : "the MACs");
-    if (view->n_unknown)
-        sink_printf(sink,
-                    "note     %zu layers depend on what is found; "
-                    "their work is not counted here, `assay run` counts it\n",
-                    view->n_unknown);
+    put_row(&layout, sink, term, texts);
+    put_legend(view, str_text(&hidden), sink, term);
+    str_release(&hidden);
 }
 
 void layers_show_markdown(const struct layers_view *view, struct sink *sink,

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/metrics_rows.h"
 #include "metrics/model_parts.h"
+#include "views/line.h"
 #include "views/markdown.h"
 
 #include <inttypes.h>
@@ -115,10 +116,24 @@ static const char *reason_of(const struct metrics_view *view, size_t model,
     return result->status ? result->reason : NULL;
 }
 
+static bool has_reason_after(const struct metrics_view *view, size_t model,
+                             size_t i, const char *reason)
+{
+    for (size_t k = i + 1; k < view->n_keys; k++) {
+        const char *later = reason_of(view, model, k);
+
+        if (later && strcmp(later, reason) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* One line a reason, with all keys that it holds for. */
 static void put_reasons(const struct metrics_view *view, size_t model,
-                        struct sink *sink)
+                        struct sink *sink, const struct term *term)
 {
+    struct line line;
+
     for (size_t i = 0; i < view->n_keys; i++) {
         const char *reason = reason_of(view, model, i);
         bool is_told = !reason;
@@ -130,35 +145,38 @@ static void put_reasons(const struct metrics_view *view, size_t model,
         }
         if (is_told)
             continue;
-        sink_puts(sink, "no value ");
+        line = line_begin(sink, term, "no value");
         for (size_t k = i; k < view->n_keys; k++) {
             const char *later = reason_of(view, model, k);
 
             if (later && strcmp(later, reason) == 0)
-                sink_printf(sink, "%s%s", k > i ? ", " : "",
-                            metrics_result(view, model, k)->metric->key);
+                line_word(&line, "%s%s",
+                          metrics_result(view, model, k)->metric->key,
+                          has_reason_after(view, model, k, reason) ? "," : ":");
         }
-        sink_printf(sink, ": %s\n", reason);
+        line_words(&line, reason);
+        line_end(&line);
     }
 }
 
 static void put_measured(const struct assay_profiler *profiler,
-                         struct sink *sink)
+                         struct sink *sink, const struct term *term)
 {
     const struct assay_measured *measured = assay_profiler_measured(profiler);
+    struct line line = line_begin(sink, term, "measured");
     char median[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
 
     if (!measured)
         return;
-    sink_printf(sink,
-                "measured %" PRIu64 " pass%s of %" PRIu64 " image%s, %d "
-                "thread%s, median %s ms [%s, %s]\n",
-                measured->n, measured->n == 1 ? "" : "es", measured->images,
-                measured->images == 1 ? "" : "s", measured->threads,
-                measured->threads == 1 ? "" : "s",
-                units_ms(median, measured->median_ns),
-                units_ms(low, measured->low_ns),
-                units_ms(high, measured->high_ns));
+    line_word(&line, "%" PRIu64 " pass%s of %" PRIu64 " image%s,", measured->n,
+              measured->n == 1 ? "" : "es", measured->images,
+              measured->images == 1 ? "" : "s");
+    line_word(&line, "%d thread%s,", measured->threads,
+              measured->threads == 1 ? "" : "s");
+    line_word(
+        &line, "median %s ms [%s, %s]", units_ms(median, measured->median_ns),
+        units_ms(low, measured->low_ns), units_ms(high, measured->high_ns));
+    line_end(&line);
 }
 
 static void put_dataset(const struct feed *feed, struct sink *sink)
@@ -178,22 +196,22 @@ static void put_facts(const struct metrics_view *view, size_t i,
 {
     struct model_parts parts = model_parts(view->models[i]);
     uint64_t n_unknown = assay_model_totals(view->models[i])->n_unknown;
+    struct line line = line_begin(sink, term, "model");
 
-    sink_puts(sink, "model    ");
-    text_put(sink, term, view->names[i]);
-    sink_puts(sink, "   input ");
-    text_put(sink, term, parts.input);
-    sink_puts(sink, "   weights ");
-    text_put(sink, term, parts.weights);
-    sink_puts(sink, "\n");
+    line_item(&line, view->names[i]);
+    line_printf(&line, "input %s", parts.input);
+    line_printf(&line, "weights %s", parts.weights);
+    line_end(&line);
     put_dataset(view->feeds[i], sink);
-    put_measured(view->profilers[i], sink);
-    if (n_unknown)
-        sink_printf(sink,
-                    "note     %" PRIu64 " layers depend on what is found; "
-                    "their work is not in the figures of the graph\n",
-                    n_unknown);
-    put_reasons(view, i, sink);
+    put_measured(view->profilers[i], sink, term);
+    line = line_begin(sink, term, "note");
+    if (n_unknown) {
+        line_word(&line, "%" PRIu64, n_unknown);
+        line_words(&line, "layers depend on what is found; their work is not "
+                          "in the figures of the graph");
+    }
+    line_end(&line);
+    put_reasons(view, i, sink, term);
 }
 
 static bool shows(const struct metrics_view *view, const char *key)
@@ -206,14 +224,25 @@ static bool shows(const struct metrics_view *view, const char *key)
 }
 
 /* What numbers would be misread without. */
-static void put_conventions(const struct metrics_view *view, struct sink *sink)
+static void put_conventions(const struct metrics_view *view, struct sink *sink,
+                            const struct term *term)
 {
-    if (shows(view, "complexity"))
-        sink_puts(sink, "counted  complexity: multiply-adds of one image, a "
-                        "batch norm's scale and shift as two an element\n");
-    if (shows(view, "memory_footprint"))
-        sink_puts(sink, "counted  footprint: parameters, input and outputs of "
-                        "modules that hold parameters; an estimate\n");
+    static const struct {
+        const char *key, *text;
+    } conventions[] = {
+        {"complexity", "complexity: multiply-adds of one image, a batch norm's "
+                       "scale and shift as two an element"},
+        {"memory_footprint", "footprint: parameters, input and outputs of "
+                             "modules that hold parameters; an estimate"},
+    };
+
+    for (size_t i = 0; i < sizeof conventions / sizeof *conventions; i++) {
+        struct line line = line_begin(sink, term, "counted");
+
+        if (shows(view, conventions[i].key))
+            line_words(&line, conventions[i].text);
+        line_end(&line);
+    }
 }
 
 static void put_notes(const struct metrics_view *view, struct sink *sink,
@@ -222,12 +251,12 @@ static void put_notes(const struct metrics_view *view, struct sink *sink,
     sink_puts(sink, "\nnotes\n");
     for (size_t i = 0; i < view->n_keys; i++) {
         const struct assay_metric *metric = metrics_result(view, 0, i)->metric;
+        struct line line = line_begin(sink, term, "*");
 
-        sink_puts(sink, "* ");
-        text_put(sink, term, metric->name);
-        sink_printf(sink, " [%s]: ", metric->key);
-        text_put(sink, term, metric->description);
-        sink_puts(sink, "\n");
+        line_words(&line, metric->name);
+        line_word(&line, "[%s]:", metric->key);
+        line_words(&line, metric->description);
+        line_end(&line);
     }
 }
 
@@ -237,7 +266,7 @@ void metrics_show_table(const struct metrics_view *view, struct sink *sink,
     put_table(view, sink, term);
     for (size_t i = 0; i < view->n_models; i++)
         put_facts(view, i, sink, term);
-    put_conventions(view, sink);
+    put_conventions(view, sink, term);
     if (view->has_notes)
         put_notes(view, sink, term);
     for (size_t i = 0; view->has_layers && i < view->n_models; i++) {

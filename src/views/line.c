@@ -55,10 +55,8 @@ void line_item(struct line *line, const char *text)
     put_item(line, text, ITEM_GAP);
 }
 
-void line_sentence(struct line *line, const char *text)
+static void put_words(struct line *line, const char *text, size_t gap)
 {
-    size_t gap = ITEM_GAP;
-
     while (*text) {
         char word[128];
         size_t n = strcspn(text, " ");
@@ -72,6 +70,16 @@ void line_sentence(struct line *line, const char *text)
         text += n;
         text += strspn(text, " ");
     }
+}
+
+void line_sentence(struct line *line, const char *text)
+{
+    put_words(line, text, ITEM_GAP);
+}
+
+void line_words(struct line *line, const char *text)
+{
+    put_words(line, text, 1);
 }
 
 static void put_vprintf(struct line *line, size_t gap, const char *format,

@@ -27,8 +27,10 @@ void line_item(struct line *line, const char *text);
 void line_printf(struct line *line, const char *format, ...) ASSAY_PRINTF(2, 3);
 /* The same, one space behind what stands before it. */
 void line_word(struct line *line, const char *format, ...) ASSAY_PRINTF(2, 3);
-/* An item that may break between any two words. */
+/* An item that may break between any two words; the same, one space behind
+ * what stands before it. */
 void line_sentence(struct line *line, const char *text);
+void line_words(struct line *line, const char *text);
 void line_end(struct line *line);
 
 #endif
