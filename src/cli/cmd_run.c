@@ -100,6 +100,16 @@ static void write_found(const struct str *found, struct sink *sink)
         sink_printf(sink, "  ... and %zu more\n", left);
 }
 
+static enum assay_status write_json(const struct run *run,
+                                    const struct detect_options *job,
+                                    struct result *result, struct error *err)
+{
+    struct view_options view = view_defaults(result->term);
+
+    view.source = job->run_path;
+    return view_json(run, &view, result->sink, err);
+}
+
 static enum assay_status write_summary(const struct run *run,
                                        const struct detect_options *job,
                                        const struct extras *extras,
@@ -146,7 +156,9 @@ static enum assay_status show_result(const struct run_settings *settings,
     if (!st)
         st = result_open(NULL, &result, err);
     if (!st) {
-        st = write_summary(run, job, extras, str_text(&wrote), &result, err);
+        st = settings->is_json ? write_json(run, job, &result, err)
+                               : write_summary(run, job, extras,
+                                               str_text(&wrote), &result, err);
         st = result_close(&result, st, err);
     }
     if (!st && written)
@@ -231,6 +243,9 @@ static enum assay_status run_model(const struct arguments *arguments,
     struct str peaks = {0};
     enum assay_status st;
 
+    if (settings->is_json && settings->has_explain)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--explain is for the screen; leave --json out");
     if (settings->sweep.n)
         return sweep_run(settings, &arguments->operands, err);
     st = run_job_make(&job, settings, &arguments->operands, err);
@@ -286,6 +301,8 @@ const struct command cmd_run = {
              "a classifier: the five likeliest classes of each"},
             {"run yolo.onnx street.jpg --decode yolov8",
              "an ONNX file: what it finds is listed and drawn"},
+            {"run resnet50 --random --json",
+             "random values, and the figures for a program"},
             {"run resnet50 --random --sweep batch=1,2,4 --sweep threads=1,2",
              "at six points, with a table"},
             {NULL, NULL},

@@ -82,8 +82,7 @@ static void show_rates(const struct machine *machine, const char *library,
     const struct peaks *peaks = &machine->known.peaks;
     char note[text_max], bytes[UNITS_MAX];
 
-    snprintf(note, sizeof note, "fp32, best of some layers with %s",
-             library);
+    snprintf(note, sizeof note, "fp32, best of some layers with %s", library);
     put_rate(sink, "compute", peaks->gflops, "GFLOP/s", note);
     put_rate(sink, "memory read", peaks->read_gbs, "GB/s", "");
     put_rate(sink, "memory write", peaks->write_gbs, "GB/s", "");

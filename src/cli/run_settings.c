@@ -191,6 +191,11 @@ const struct option run_options[] = {
      .help = "write the run there",
      .shown_default = "run.assay",
      FIELD(output)},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .help = "print everything that is known about the run as JSON instead of "
+             "the screen",
+     FIELD(is_json)},
     RUN_FILES_OPTIONS,
     {.name = "pictures",
      .kind = OPTION_FLAG,

@@ -33,6 +33,7 @@ struct run_settings {
     struct run_file_names files;
     bool has_pictures;
     bool has_explain;
+    bool is_json;
     struct words sweep;
 };
 

@@ -273,6 +273,7 @@ static enum assay_status check_outputs(const struct run_settings *settings,
         {"html", settings->files.html, "`assay report` makes one of each run"},
         {"tensorboard", settings->files.tensorboard,
          "`assay tensorboard` makes one of each run"},
+        {"json", settings->is_json, "`assay show --json` tells of each run"},
         {"explain", settings->has_explain, "run the point alone"},
     };
 

@@ -10,6 +10,8 @@ assay run resnet18 --random --allow-outside
 assay layers model.onnx --classes 5
 assay run resnet18 --random --sweep batch=1,2 --html report.html
 assay run resnet18 --random --sweep batch=1,2 --explain
+assay run resnet18 --random --sweep batch=1,2 --json
+assay run resnet18 --random --explain --json
 assay run resnet18 --random -o -
 assay run resnet18 --random --sweep batch=1,2 -o -
 assay run resnet18 --random --trace -
