@@ -47,10 +47,10 @@ static const char *time_text(char buffer[UNITS_MAX], double ns,
     return units_ms(buffer, ns / unit.ns * 1e6);
 }
 
-/* Thousandths are the least that a column has room for. */
+/* Three digits of less would not fit the column. */
 static const char *giga_text(char buffer[UNITS_MAX], double value)
 {
-    if (value > 0 && value < 0.0005)
+    if (value > 0 && value < 0.001)
         snprintf(buffer, UNITS_MAX, "<0.001");
     else
         units_number(buffer, value > 0 ? value : NAN);

@@ -321,10 +321,16 @@ TEST(more_threads_than_processors_are_told)
 TEST(threads_with_nothing_to_do_are_told)
 {
     struct run *run = threaded_run("4", "8");
+    struct finding_list list;
 
     add_series(run, "steady.cpu", 200);
     check_found(run, "idle", 50, "4 threads keep 2.0 processors busy",
                 "--threads 2");
+    run = threaded_run("2", "8"); /* 1.4 of them: there are no fewer than 2 */
+    add_series(run, "steady.cpu", 140);
+    list = find(run);
+    CHECK_STR(list.items[0].rule, "idle");
+    CHECK(!strstr(list.items[0].help, "--threads"));
     run = threaded_run("4", "8");
     add_series(run, "steady.cpu", 390);
     check_silent(run);

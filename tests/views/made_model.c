@@ -85,6 +85,7 @@ static void set_facts(struct run *run)
         {"model.precision", "fp32"},
         {"model.weights", "random (seed 0)"},
         {"machine.cores", "2"},
+        {"settings.mode", "optimised"},
         {"input.photographs", "24"},
         {"input.resized", "800x1066"},
         {"input.note", "shorter side 800"},

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "made_runs.h"
 #include "test.h"
+#include "views/columns.h"
 #include "views/scope_rows.h"
 
 #include <math.h>
@@ -263,6 +264,18 @@ TEST(a_narrow_screen_has_no_room_for_work)
         }
     }
     run_free(run);
+}
+
+/* The column of the tree has 8, one of them between it and the calls. */
+TEST(work_of_any_size_leaves_a_space_before_it)
+{
+    for (double macs = 1; macs < 1e16; macs *= 1.07) {
+        struct row row = {.work = {.macs = macs}};
+        char text[UNITS_MAX];
+
+        CHECK(text_columns(column_gmac(text, &row)) <= 7);
+        CHECK_INT(strcmp(text, "<0.001") == 0, macs < 1e6);
+    }
 }
 
 /* Nobody knows how often the work of an iteration was done then. */
