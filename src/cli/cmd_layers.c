@@ -49,7 +49,7 @@ static const struct option options[] = {
      .kind = OPTION_INTEGER,
      .value = "N",
      .min = 1,
-     .max = 48,
+     .max = DETECT_MAX_BATCH,
      .help = "images that are read at once",
      .shown_default = "1",
      FIELD(run.batch)},

@@ -46,7 +46,7 @@ static const struct option options[] = {
      .kind = OPTION_INTEGER,
      .value = "N",
      .min = 1,
-     .max = 48,
+     .max = DETECT_MAX_BATCH,
      .help = "images of one pass",
      .shown_default = "1",
      FIELD(batch)},

@@ -154,7 +154,7 @@ const struct option run_options[] = {
      .kind = OPTION_INTEGER,
      .value = "N",
      .min = 1,
-     .max = 48,
+     .max = DETECT_MAX_BATCH,
      .help = "images of one iteration",
      .shown_default = "1",
      FIELD(batch)},

@@ -9,7 +9,7 @@
 static const struct {
     const char *name;
     int64_t most;
-} keys[] = {[SWEEP_BATCH] = {"batch", 48},
+} keys[] = {[SWEEP_BATCH] = {"batch", DETECT_MAX_BATCH},
             [SWEEP_THREADS] = {"threads", 1024},
             [SWEEP_SIZE] = {"size", 10000}};
 

@@ -19,6 +19,9 @@
 
 #include <signal.h>
 
+/* Images of an iteration; of detectors MODEL_MAX_IMAGES are the most. */
+enum { DETECT_MAX_BATCH = 1024 };
+
 /* What the outputs of a model are. */
 enum decode {
     DECODE_DETECTOR, /* of a built-in one: boxes, scores, labels, counts */

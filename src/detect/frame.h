@@ -7,7 +7,7 @@
 #include "detect/session.h"
 #include "picture/picture.h"
 
-enum { FRAME_MAX_IMAGES = 48, FRAME_MAX_TENSORS = 64 };
+enum { FRAME_MAX_IMAGES = DETECT_MAX_BATCH, FRAME_MAX_TENSORS = 64 };
 
 struct frame {
     const char *paths[FRAME_MAX_IMAGES]; /* NULL: random values */

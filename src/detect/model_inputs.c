@@ -87,6 +87,26 @@ static struct shape wanted_shape(const struct detect_options *options,
                     (int64_t)options->recipe.width);
 }
 
+/* A file may fix its batch; another one would be counted, but not computed. */
+static enum assay_status check_batch(const struct model_inputs *inputs,
+                                     const struct detect_options *options,
+                                     struct error *err)
+{
+    int64_t batch = options->build.n_images;
+    char text[64];
+
+    if (batch == 1 || !inputs->n)
+        return ASSAY_OK;
+    for (size_t i = 0; i < inputs->n; i++) {
+        if (inputs->shapes[i].rank > 0 && inputs->shapes[i].dims[0] == batch)
+            return ASSAY_OK;
+    }
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "the model's input is %s; --batch %lld does not fit",
+                     shape_text(&inputs->shapes[0], text, sizeof text),
+                     (long long)batch);
+}
+
 static enum assay_status settle_shapes(struct model_inputs *inputs,
                                        const struct detect_options *options,
                                        const struct graph *graph,
@@ -104,6 +124,8 @@ static enum assay_status settle_shapes(struct model_inputs *inputs,
             shape->dims[0] = options->build.n_images;
         st = check_sizes(graph, i, shape, err);
     }
+    if (!st && !reads_photographs(options))
+        st = check_batch(inputs, options, err);
     return st;
 }
 

@@ -413,9 +413,10 @@ static enum assay_status check_options(const struct model_options *options,
     const struct model_sampling *sampling = &options->sampling;
 
     if (options->n_images < 1 || options->n_images > RCNN_MAX_IMAGES)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "a batch of %lld images cannot be; 1 to %d can",
-                         (long long)options->n_images, RCNN_MAX_IMAGES);
+        return error_set(
+            err, ASSAY_BAD_USAGE,
+            "a detector takes batches of 1 to %d images, not of %lld",
+            RCNN_MAX_IMAGES, (long long)options->n_images);
     if (options->n_classes < 2)
         return error_set(err, ASSAY_BAD_USAGE,
                          "%lld classes cannot be; the background and one more "
