@@ -1,8 +1,10 @@
 /* base/processor.c - see processor.h. */
 #include "base/processor.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 bool processor_name(const char *root, char *name, size_t size)
 {
@@ -36,4 +38,16 @@ const char *processor_simd(void)
         return "AVX2";
 #endif
     return NULL;
+}
+
+int processor_count(void)
+{
+    cpu_set_t allowed;
+    long n;
+
+    /* Of more than CPU_SETSIZE processors it says nothing. */
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        return CPU_COUNT(&allowed);
+    n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
 }

@@ -1,4 +1,5 @@
-/* base/processor.h - what the processor is called, and how wide it computes.
+/* base/processor.h - what the processor is called, how wide it computes, and
+ * how many there are.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_PROCESSOR_H
@@ -13,5 +14,9 @@ bool processor_name(const char *root, char *name, size_t size);
 
 /* The widest vectors that this one computes with: "AVX-512"; NULL: plain. */
 const char *processor_simd(void);
+
+/* How many this process may run on: fewer than the machine has where taskset
+ * or a container says so. At least 1. */
+int processor_count(void);
 
 #endif

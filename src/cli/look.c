@@ -2,14 +2,11 @@
 #include "cli/look.h"
 
 #include "base/cache.h"
-
-#include <unistd.h>
+#include "base/processor.h"
 
 int look_processors(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n > 0 ? (int)n : 1;
+    return processor_count();
 }
 
 struct machine_options look_options(int64_t n_threads,

@@ -4,6 +4,7 @@
 
 #include "base/cache.h"
 #include "base/mem.h"
+#include "base/processor.h"
 #include "formats/load_weights.h"
 #include "formats/model_file.h"
 #include "formats/published.h"
@@ -169,13 +170,6 @@ static enum assay_status set_build(struct assay_model *model,
     return ASSAY_OK;
 }
 
-static int processors(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n > 0 ? (int)n : 1;
-}
-
 static enum assay_status set_options(struct assay_model *model,
                                      const char *name,
                                      const struct assay_model_options *options,
@@ -187,7 +181,8 @@ static enum assay_status set_options(struct assay_model *model,
     if (st)
         return st;
     job->seed = options->seed;
-    job->n_threads = options->threads > 0 ? options->threads : processors();
+    job->n_threads =
+        options->threads > 0 ? options->threads : processor_count();
     job->detail = ENGINE_OPS;
     job->tuning_seconds = 2;
     job->n_warm_up = 1;
