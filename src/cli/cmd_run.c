@@ -77,27 +77,33 @@ struct extras {
     struct str explained, found;
 };
 
-/* The first lines of what was found. */
-static void write_found(const struct str *found, struct sink *sink)
+/* Lines with names of files and models, which may be any bytes. Cuts the text
+ * up; returns how many lines are left behind the first. */
+static size_t write_lines(struct str *text, size_t most, struct result *result)
 {
-    enum { most_lines = 40 };
-    const char *line = str_text(found);
-    size_t n = 0, left = 0;
+    char *rest = text->text, *line;
+    size_t n = 0;
 
-    if (!found->n)
-        return;
-    sink_puts(sink, "\nfound\n");
-    for (; *line; n++) {
-        size_t length = strcspn(line, "\n") + 1;
-
-        if (n < most_lines)
-            sink_write(sink, line, length);
-        else
-            left++;
-        line += length;
+    while (text->n && (line = strsep(&rest, "\n")) && (*line || rest)) {
+        if (n++ >= most)
+            continue;
+        text_put(result->sink, &result->term, line);
+        sink_puts(result->sink, "\n");
     }
+    return n > most ? n - most : 0;
+}
+
+static void write_extras(struct extras *extras, struct result *result)
+{
+    static const size_t most_found = 40;
+    size_t left;
+
+    if (extras->found.n)
+        sink_puts(result->sink, "\nfound\n");
+    left = write_lines(&extras->found, most_found, result);
     if (left)
-        sink_printf(sink, "  ... and %zu more\n", left);
+        sink_printf(result->sink, "  ... and %zu more\n", left);
+    (void)write_lines(&extras->explained, SIZE_MAX, result);
 }
 
 static enum assay_status write_json(const struct run *run,
@@ -112,9 +118,8 @@ static enum assay_status write_json(const struct run *run,
 
 static enum assay_status write_summary(const struct run *run,
                                        const struct detect_options *job,
-                                       const struct extras *extras,
-                                       const char *wrote, struct result *result,
-                                       struct error *err)
+                                       struct extras *extras, const char *wrote,
+                                       struct result *result, struct error *err)
 {
     struct view_options view = view_defaults(result->term);
     struct str note = {0};
@@ -125,8 +130,7 @@ static enum assay_status write_summary(const struct run *run,
         view.wrote = wrote;
         view.note = note.n ? str_text(&note) : NULL;
         st = view_summary(run, &view, result->sink, err);
-        write_found(&extras->found, result->sink);
-        sink_puts(result->sink, str_text(&extras->explained));
+        write_extras(extras, result);
     }
     str_release(&note);
     return st;
@@ -136,7 +140,7 @@ static enum assay_status write_summary(const struct run *run,
 static enum assay_status show_result(const struct run_settings *settings,
                                      const struct detect_options *job,
                                      const struct detect_report *report,
-                                     const struct extras *extras,
+                                     struct extras *extras,
                                      struct run_files *files, struct error *err)
 {
     const char *folder = drawn_folder(settings, report);

@@ -32,12 +32,29 @@ static enum assay_status add(struct labels *labels, char *line,
     return ASSAY_OK;
 }
 
+/* Names are shown and drawn as they are. */
+static bool is_text(const struct str *text)
+{
+    for (size_t i = 0; i < text->n; i++) {
+        unsigned char c = (unsigned char)text->text[i];
+
+        if (c == 0x7f || (c < ' ' && !strchr("\t\r\n", c)) || !c)
+            return false;
+    }
+    return true;
+}
+
 enum assay_status labels_read(struct labels *labels, const char *path,
                               struct error *err)
 {
     enum assay_status st = file_read(path, max_bytes, &labels->text, err);
     char *line = labels->text.text;
 
+    if (!st && !is_text(&labels->text))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is no text; names of classes are wanted, one a "
+                         "line",
+                         path);
     while (!st && line && *line) {
         char *end = strchr(line, '\n');
 

@@ -1,0 +1,11 @@
+# Runs a model.
+# Names of files are any bytes, and never reach the terminal as such.
+XDG_CACHE_HOME=$PWD
+export XDG_CACHE_HOME
+assay export squeezenet1_1 --input size=64 --classes 10 -o small.onnx >wrote || cat wrote
+name=$(printf 'a\033[31m.jpg')
+cp "$inputs/../../../assets/coffee.jpg" "$name"
+assay run small.onnx "$name" --decode classes --iters 1 --warmup 0 --tune 0.01 --explain >screen
+grep -c "$(printf '\033')" screen
+sed -n 's/^  \(a?.*jpg\) .*/\1/p' screen
+assay run small.onnx "$name" --decode classes --labels small.onnx
