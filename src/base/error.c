@@ -113,6 +113,14 @@ static enum assay_status errno_status(int errnum)
     return errnum == ENOMEM ? ASSAY_NOMEM : ASSAY_IO;
 }
 
+/* With the way out, where there is one for everybody. */
+static const char *errno_text(int errnum)
+{
+    if (errnum == ENOSPC || errnum == EDQUOT)
+        return "the disk is full; free some space or name another place";
+    return strerror(errnum);
+}
+
 enum assay_status error_errno(struct error *err, int errnum, const char *format,
                               ...)
 {
@@ -123,7 +131,7 @@ enum assay_status error_errno(struct error *err, int errnum, const char *format,
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     return error_set(err, errno_status(errnum), "%s: %s", message,
-                     strerror(errnum));
+                     errno_text(errnum));
 }
 
 enum assay_status error_export(const struct error *err,

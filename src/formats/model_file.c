@@ -80,7 +80,7 @@ enum assay_status model_file_load(const char *path,
 
     *out = NULL;
     if (!file)
-        return error_errno(err, errno, "opening %s", path);
+        return error_errno(err, errno, "cannot read %s", path);
     /* What is too short for a magic is told by the reader. */
     if (fread(begin, 1, sizeof begin - 1, file) == 0 && ferror(file))
         begin[0] = 0;

@@ -502,7 +502,7 @@ enum assay_status onnx_save(const struct graph *graph,
         st = export(&to, inputs, &leaves, path);
     else
         st = error_nomem(err, n * sizeof *to.names, "an ONNX file");
-    if (st)
+    if (st && st != ASSAY_IO) /* which names the file itself */
         error_context(err, "writing %s", path);
     for (size_t i = 0; to.names && i < n + made; i++)
         str_release(&to.names[i]);

@@ -74,7 +74,8 @@ TEST(a_device_is_written_as_it_is)
     CHECK_STATUS(output_open("/dev/full", &output, &err), ASSAY_OK, &err);
     sink_puts(output_sink(output), "gone");
     CHECK_INT(output_commit(output, &err), ASSAY_IO);
-    CHECK_HAS(err.text, "No space left on device");
+    CHECK_HAS(err.text,
+              "the disk is full; free some space or name another place");
     CHECK(exists("/dev/full"));
 }
 
@@ -109,7 +110,8 @@ TEST(a_full_disk_fails_the_commit_and_leaves_nothing)
     for (int i = 0; i < 10000; i++)
         sink_puts(&sink, "0123456789");
     CHECK_INT(sink_status(&sink, &err), ASSAY_IO);
-    CHECK_STR(err.text, "writing /dev/full: No space left on device");
+    CHECK_STR(err.text, "writing /dev/full: the disk is full; free some space "
+                        "or name another place");
     fclose(full);
 }
 

@@ -361,11 +361,13 @@ TEST(a_full_disk_is_told)
 
     setvbuf(full, NULL, _IONBF, 0);
     CHECK_INT(picture_write_jpeg(&picture, 90, &sink, &err), ASSAY_IO);
-    CHECK_STR(err.text, "writing out.jpg: No space left on device");
+    CHECK_STR(err.text, "writing out.jpg: the disk is full; free some space or "
+                        "name another place");
     err = (struct error){0};
     sink = sink_to_file(full, "out.png");
     CHECK_INT(picture_write_png(&picture, &sink, &err), ASSAY_IO);
-    CHECK_STR(err.text, "writing out.png: No space left on device");
+    CHECK_STR(err.text, "writing out.png: the disk is full; free some space or "
+                        "name another place");
     fclose(full);
     picture_release(&picture);
 }
