@@ -172,12 +172,14 @@ enum assay_status budgets_read(struct budgets *budgets, const char *path,
 
     if (st)
         return st;
-    st = toml_check_keys(toml_root(toml), known, 1, err);
-    if (!st)
-        st = toml_get(toml_root(toml), "budget", TOML_TABLE, &table, err);
+    st = toml_get(toml_root(toml), "budget", TOML_TABLE, &table, err);
     if (!st && !table)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s: there is no [budget] table in it", path);
+                       "%s: there is no [budget] table in it; budgets stand "
+                       "below a line [budget]",
+                       path);
+    if (!st)
+        st = toml_check_keys(toml_root(toml), known, 1, err);
     if (!st)
         st = add_table(budgets, table, err);
     toml_free(toml);

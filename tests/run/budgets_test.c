@@ -84,6 +84,7 @@ TEST(wrong_keys_and_values_are_named_with_their_line)
     check_refused("[budget]\n\"a\\u0000b\" = 0.1\n", "line 2");
     check_refused("budget = 3\n", "line 1");
     check_refused("# nothing\n", "no [budget]");
+    check_refused("default = \"5%\"\n", "below a line [budget]");
     check_refused("[budget]\nx = \n", "line 2");
 }
 
