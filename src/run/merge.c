@@ -232,11 +232,32 @@ static enum assay_status merge_kept(struct run *into, const struct run *from,
     return st;
 }
 
+/* Work is of an iteration, on the mean: runs on other photographs, or of other
+ * sizes, have other work. share: of the iterations, those of b. */
+static struct scope_work mean_work(const struct scope_work *a,
+                                   const struct scope_work *b, double share)
+{
+    struct scope_work mean = *a;
+
+    if (!(share > 0))
+        return mean;
+    mean.macs += share * (b->macs - a->macs);
+    mean.flops += share * (b->flops - a->flops);
+    mean.read_bytes += share * (b->read_bytes - a->read_bytes);
+    mean.write_bytes += share * (b->write_bytes - a->write_bytes);
+    mean.done_flops += share * (b->done_flops - a->done_flops);
+    mean.done_bytes += share * (b->done_bytes - a->done_bytes);
+    mean.kept_bytes += share * (b->kept_bytes - a->kept_bytes);
+    return mean;
+}
+
 /* Where the two disagree about who does the work of whom, `into` is right. */
 static enum assay_status merge_work(struct run *into, const struct run *from,
                                     const struct translation *translation,
                                     struct error *err)
 {
+    double n = (double)(into->n_iterations + from->n_iterations);
+    double share = n > 0 ? (double)from->n_iterations / n : 0;
     enum assay_status st = ASSAY_OK;
 
     for (uint32_t i = 0; !st && i < from->n_scopes; i++) {
@@ -244,13 +265,17 @@ static enum assay_status merge_work(struct run *into, const struct run *from,
         uint32_t scope = translation->scopes[i];
         struct scope_work work;
 
-        if (!known || run_work(into, scope))
+        if (!known)
             continue;
-        work = *known;
-        if (work.done_by != RUN_NONE)
-            work.done_by = translation->scopes[work.done_by];
-        if (!work_can_be_done_by(into, scope, work.done_by))
-            work.done_by = RUN_NONE;
+        if (run_work(into, scope)) {
+            work = mean_work(run_work(into, scope), known, share);
+        } else {
+            work = *known;
+            if (work.done_by != RUN_NONE)
+                work.done_by = translation->scopes[work.done_by];
+            if (!work_can_be_done_by(into, scope, work.done_by))
+                work.done_by = RUN_NONE;
+        }
         st = run_work_set(into, scope, &work, err);
     }
     return st;

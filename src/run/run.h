@@ -548,8 +548,8 @@ enum assay_status run_subset(const struct run *run,
 bool run_is_part(const struct run *run);
 
 /* Adds another run's iterations behind this one's: same scopes meet, new ones
- * are added. Facts and work of `into` win; the ledger and the live bytes are
- * those of the one with the higher peak. */
+ * are added. Facts of `into` win, work is the mean over all iterations; the
+ * ledger and the live bytes are those of the one with the higher peak. */
 enum assay_status run_merge(struct run *into, const struct run *from,
                             struct error *err);
 

@@ -163,6 +163,29 @@ TEST(joined_runs_have_the_work_of_both_and_the_first_is_right)
     run_free(other);
 }
 
+/* One iteration of a large photograph, three of a small one. */
+TEST(work_of_joined_runs_is_of_the_mean_iteration)
+{
+    struct run *run = layer_run(), *other = layer_run();
+    uint32_t thread;
+
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, &err), 0);
+    CHECK_INT(run_thread_add(other, "main", THREAD_CPU, &thread, &err), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct sample sample = {.iteration = i ? i - 1 : 0,
+                                .duration_ns = 1000};
+
+        CHECK_INT(run_count(i ? other : run, &sample, &err), ASSAY_OK);
+    }
+    set(run, CONV, macs(8));
+    set(other, CONV, macs(4));
+    CHECK_STATUS(run_merge(run, other, &err), ASSAY_OK, &err);
+    CHECK(run_work(run, CONV)->macs == 5);
+    CHECK(isnan(run_work(run, CONV)->flops));
+    run_free(run);
+    run_free(other);
+}
+
 TEST(no_memory_leaves_the_work_as_it_was)
 {
     struct run *run = layer_run();
