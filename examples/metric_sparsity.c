@@ -42,10 +42,17 @@ static enum assay_status compute(void *context,
                                  const struct assay_metric_input *input,
                                  double *values, struct assay_error *error)
 {
-    double threshold = strtod(input->arguments[THRESHOLD], NULL);
+    const char *text = input->arguments[THRESHOLD];
     double n = 0, n_small = 0, most = 0;
+    char *end;
+    double threshold = strtod(text, &end);
 
     (void)context;
+    if (end == text || *end) {
+        snprintf(error->text, sizeof error->text,
+                 "threshold is '%s', which is no number", text);
+        return ASSAY_BAD_USAGE;
+    }
     for (size_t i = 0; i < input->n_parameters; i++) {
         const struct assay_parameter *parameter = &input->parameters[i];
         const struct assay_tensor *tensor = &parameter->tensor;

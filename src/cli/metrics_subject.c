@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "cli/messages.h"
 #include "cli/run_settings.h"
+#include "metrics/profiler_arguments.h"
 
 #include <string.h>
 
@@ -125,8 +126,12 @@ static enum assay_status set_argument(struct assay_profiler *profiler,
     name = mem_strndup(word, (size_t)(sign - word));
     if (!name)
         return error_nomem(err, strlen(word), "an argument");
-    st =
-        take(assay_profiler_set(profiler, name, sign + 1, &error), &error, err);
+    st = profiler_check_argument(profiler, name, err);
+    if (st)
+        error_context(err, "--set %s", word);
+    else
+        st = take(assay_profiler_set(profiler, name, sign + 1, &error), &error,
+                  err);
     mem_free(name);
     return st;
 }

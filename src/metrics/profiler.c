@@ -2,7 +2,9 @@
 #include "metrics/profiler_internal.h"
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/vec.h"
+#include "metrics/profiler_arguments.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -206,6 +208,31 @@ enum assay_status assay_profiler_set(struct assay_profiler *profiler,
     for (size_t i = 0; i < profiler->n_results; i++)
         profiler->results[i]->is_there = false;
     return ASSAY_OK;
+}
+
+enum assay_status profiler_check_argument(const struct assay_profiler *profiler,
+                                          const char *name, struct error *err)
+{
+    const struct registry *registry = &profiler->registry;
+    struct nearest nearest = nearest_to(name);
+
+    for (size_t i = 0; i < registry->n_functions; i++) {
+        const struct assay_metric_function *function =
+            registry->functions[i].function;
+
+        for (size_t k = 0; k < function->n_arguments; k++) {
+            if (strcmp(function->arguments[k].name, name) == 0)
+                return ASSAY_OK;
+            nearest_offer(&nearest, function->arguments[k].name);
+        }
+    }
+    if (nearest.candidate)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "no metric takes '%s'; did you mean '%s'?", name,
+                         nearest.candidate);
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "no metric takes '%s'; --metric loads those that may",
+                     name);
 }
 
 void assay_profiler_set_dataset(struct assay_profiler *profiler,

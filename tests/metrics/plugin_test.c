@@ -169,6 +169,10 @@ TEST(the_example_finds_how_many_weights_are_zero)
         assay_profiler_compute(profiler, "sparsity", 0, &result, &error),
         ASSAY_OK, &error);
     CHECK_NEAR(result->shown, 100, 1e-9);
+    CHECK_INT(assay_profiler_set(profiler, "threshold", "1e-3x", &error), 0);
+    CHECK_INT(assay_profiler_compute(profiler, "sparsity", 1, &result, &error),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(result->reason, "'1e-3x'");
     assay_profiler_free(profiler);
     assay_model_free(model);
 }
