@@ -235,9 +235,12 @@ const struct option run_options[] = {
     {.kind = OPTION_END},
 };
 
+/* One that is there is a file whatever it is called: what it is instead of a
+ * model is told when it is read. */
 static bool is_file_name(const char *word)
 {
     size_t n = strlen(word);
+    struct stat info;
 
     for (const char *const *ending = run_model_endings; *ending; ending++) {
         size_t n_ending = strlen(*ending);
@@ -245,7 +248,8 @@ static bool is_file_name(const char *word)
         if (n > n_ending && strcmp(word + n - n_ending, *ending) == 0)
             return true;
     }
-    return strchr(word, '/');
+    return strchr(word, '/') ||
+           (stat(word, &info) == 0 && S_ISREG(info.st_mode));
 }
 
 enum assay_status run_find_model(const char *word, const char **model,

@@ -54,16 +54,22 @@ static enum assay_status check_sizes(const struct graph *graph, size_t input,
                                      struct error *err)
 {
     const char *name = graph_value(graph, graph_input_at(graph, input))->name;
-    char text[64];
+    struct shape possible = *shape;
+    char text[64], example[64];
+    bool is_free = false;
 
     for (int i = 0; i < shape->rank; i++) {
+        is_free |= shape->dims[i] < 0;
         if (shape->dims[i] < 0)
-            return error_set(err, ASSAY_BAD_USAGE,
-                             "input '%s' is %s and leaves a size (-1) free; "
-                             "give one: --shape %s=1x3x640x640",
-                             name, shape_text(shape, text, sizeof text), name);
+            possible.dims[i] = 640;
     }
-    return ASSAY_OK;
+    if (!is_free)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "input '%s' is %s and leaves a size (-1) free; give one, "
+                     "as --shape %s=%s",
+                     name, shape_text(shape, text, sizeof text), name,
+                     shape_text(&possible, example, sizeof example));
 }
 
 static bool reads_photographs(const struct detect_options *options)
