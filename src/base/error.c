@@ -92,6 +92,17 @@ void error_context(struct error *err, const char *format, ...)
     tidy(err->text, sizeof err->text, wanted);
 }
 
+void error_hint(struct error *err, const char *hint)
+{
+    char message[sizeof err->text];
+
+    if (!err || !err->text[0])
+        return;
+    memcpy(message, err->text, sizeof message);
+    tidy(err->text, sizeof err->text,
+         snprintf(err->text, sizeof err->text, "%s; %s", message, hint));
+}
+
 enum assay_status error_nomem(struct error *err, size_t bytes, const char *what)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};

@@ -26,6 +26,10 @@ enum assay_status error_set(struct error *err, enum assay_status status,
 void error_context(struct error *err, const char *format, ...)
     ASSAY_PRINTF(2, 3);
 
+/* Puts "; hint", what to do next, behind the message; does nothing where there
+ * is none. */
+void error_hint(struct error *err, const char *hint);
+
 /* "out of memory: 12.0 MiB wanted for the scope table" */
 enum assay_status error_nomem(struct error *err, size_t bytes,
                               const char *what);

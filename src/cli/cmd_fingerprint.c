@@ -123,18 +123,6 @@ static enum assay_status read_selection(struct selection *selection,
 /* ---- fit ------------------------------------------------------------------
  */
 
-static enum assay_status show_fitted(const struct fingerprint *fingerprint,
-                                     bool with_parameters, struct error *err)
-{
-    struct result result;
-    enum assay_status st = result_open(NULL, &result, err);
-
-    if (st)
-        return st;
-    fingerprint_show(fingerprint, with_parameters, result.sink, &result.term);
-    return result_close(&result, sink_status(result.sink, err), err);
-}
-
 static enum assay_status learn(const struct settings *settings,
                                struct fingerprint **out, struct error *err)
 {
@@ -176,7 +164,7 @@ static enum assay_status fit(const char *const *words,
     if (!st)
         st = fingerprint_write(fingerprint, result.sink, err);
     if (!st && result.path)
-        st = show_fitted(fingerprint, false, err);
+        st = fingerprint_print(fingerprint, false, err);
     fingerprint_free(fingerprint);
     return result_close(&result, st, err);
 }
@@ -193,7 +181,7 @@ static enum assay_status show(const char *const *words,
         fingerprint_read(words[0], threads_of(settings), &fingerprint, err);
 
     if (!st)
-        st = show_fitted(fingerprint, true, err);
+        st = fingerprint_print(fingerprint, true, err);
     fingerprint_free(fingerprint);
     return st;
 }
@@ -260,6 +248,8 @@ static enum assay_status eval(const char *const *words,
     if (!st)
         st = evaluate(&evaluation, fingerprint, &set, &selection,
                       settings->with_seen, err);
+    if (st == ASSAY_BAD_USAGE && evaluation.n_seen)
+        error_hint(err, "--nets chooses others, --seen takes these too");
     if (!st)
         st = write_table(&evaluation, settings, err);
     if (!st && settings->plot)
@@ -293,6 +283,39 @@ static const struct action_words action_words = {
     .what = "a fingerprint",
     .all = "'fit', 'eval FILE' and 'show FILE'"};
 
+/* Options of another action are refused, not passed over. */
+static enum assay_status check_options(const struct settings *settings,
+                                       const struct action *action,
+                                       const char *word, struct error *err)
+{
+    const char *fitting = settings->train    ? "train"
+                          : settings->model  ? "model"
+                          : settings->seed   ? "seed"
+                          : settings->device ? "device"
+                                             : NULL;
+    const char *evaluating = settings->nets        ? "nets"
+                             : settings->with_seen ? "seen"
+                             : settings->json      ? "json"
+                             : settings->plot      ? "plot"
+                                                   : NULL;
+    const char *either = settings->data.n   ? "data"
+                         : settings->output ? "output"
+                                            : NULL;
+
+    if (fitting && action->run != fit)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--%s goes with 'fit', not with '%s'", fitting, word);
+    if (evaluating && action->run != eval)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--%s goes with 'eval', not with '%s'", evaluating,
+                         word);
+    if (either && action->run == show)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--%s goes with 'fit' and 'eval', not with 'show'",
+                         either);
+    return ASSAY_OK;
+}
+
 static enum assay_status run_fingerprint(const struct arguments *arguments,
                                          struct error *err)
 {
@@ -306,6 +329,8 @@ static enum assay_status run_fingerprint(const struct arguments *arguments,
     if (!st && words->n - 1 != action->n_words)
         st = error_set(err, ASSAY_BAD_USAGE, "'%s' wants %s", words->items[0],
                        action->wanted);
+    if (!st)
+        st = check_options(arguments->settings, action, words->items[0], err);
     return st ? st : action->run(words->items + 1, arguments->settings, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/result.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -106,6 +107,18 @@ void fingerprint_show(const struct fingerprint *fingerprint,
                                 sink);
         }
     }
+}
+
+enum assay_status fingerprint_print(const struct fingerprint *fingerprint,
+                                    bool with_parameters, struct error *err)
+{
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    if (st)
+        return st;
+    fingerprint_show(fingerprint, with_parameters, result.sink, &result.term);
+    return result_close(&result, sink_status(result.sink, err), err);
 }
 
 /* ---- an evaluation --------------------------------------------------------

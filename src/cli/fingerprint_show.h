@@ -13,6 +13,10 @@ void fingerprint_show(const struct fingerprint *fingerprint,
                       bool with_parameters, struct sink *sink,
                       const struct term *term);
 
+/* The same, to standard output. */
+enum assay_status fingerprint_print(const struct fingerprint *fingerprint,
+                                    bool with_parameters, struct error *err);
+
 void evaluation_show_table(const struct evaluation *evaluation,
                            struct sink *sink, const struct term *term);
 /* One object: network, target, and the statistics of that. */

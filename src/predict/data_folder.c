@@ -271,7 +271,7 @@ static enum assay_status check_folder(const char *folder, struct error *err)
     if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
         return ASSAY_OK;
     return error_set(err, ASSAY_NOT_FOUND,
-                     "%s: there is no such folder; --data wants one with "
+                     "%s: there is no such folder; one is wanted with "
                      "measurements.csv, layers.csv, networks.csv and "
                      "network_ops.csv",
                      folder);

@@ -149,15 +149,11 @@ static enum assay_status refuse_nothing(const struct evaluation *evaluation,
                                         struct error *err)
 {
     if (evaluation->n_seen)
-        return error_set(
-            err, ASSAY_BAD_USAGE,
-            "all %zu rows are of networks and levels that the "
-            "fingerprint was made from; choose others with --nets, "
-            "or give --seen",
-            evaluation->n_seen);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "no row is left to evaluate; --nets chooses networks and "
-                     "levels");
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "all %zu rows are of networks and levels that the "
+                         "fingerprint was made from",
+                         evaluation->n_seen);
+    return error_set(err, ASSAY_BAD_USAGE, "no row is left to evaluate");
 }
 
 enum assay_status evaluate(struct evaluation *evaluation,

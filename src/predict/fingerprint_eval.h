@@ -40,7 +40,7 @@ struct evaluation {
 };
 
 /* The set must outlive the evaluation. with_seen: rows the fingerprint was made
- * from count too. Fails where no row is left. */
+ * from count too. Fails, with ASSAY_BAD_USAGE, where no row is left. */
 enum assay_status evaluate(struct evaluation *evaluation,
                            const struct fingerprint *fingerprint,
                            const struct data_set *set,

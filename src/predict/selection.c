@@ -154,11 +154,33 @@ static void list_networks(const struct data_set *set, struct str *names)
     }
 }
 
-static bool has_rows(const struct data_set *set, const char *network)
+/* The levels at which a network has rows, each once. */
+static void list_levels(const struct data_set *set, const char *network,
+                        struct str *levels)
+{
+    int64_t before = -1;
+
+    for (size_t i = 0; i < set->n_rows; i++) {
+        const struct description *of =
+            &set->descriptions[set->rows[i].description];
+
+        if (strcmp(of->network, network) != 0 || of->level == before)
+            continue;
+        before = of->level;
+        (void)str_printf(levels, " %lld", (long long)before);
+    }
+}
+
+/* Rows of a network; of the levels alone that are selected. */
+static bool has_rows(const struct data_set *set, const char *network,
+                     const struct selection *selection)
 {
     for (size_t i = 0; i < set->n_rows; i++) {
-        if (strcmp(set->descriptions[set->rows[i].description].network,
-                   network) == 0)
+        const struct description *of =
+            &set->descriptions[set->rows[i].description];
+
+        if (strcmp(of->network, network) == 0 &&
+            (!selection || selection_has(selection, of)))
             return true;
     }
     return false;
@@ -168,17 +190,26 @@ enum assay_status selection_check(const struct selection *selection,
                                   const struct data_set *set, struct error *err)
 {
     for (size_t i = 0; i < selection->n; i++) {
-        struct str names = {0};
+        const char *network = selection->items[i].network;
+        struct str there = {0};
         enum assay_status st;
 
-        if (has_rows(set, selection->items[i].network))
+        if (has_rows(set, network, selection))
             continue;
-        list_networks(set, &names);
-        st = error_set(err, ASSAY_BAD_USAGE,
-                       "there are no rows of '%s' that could be used; those "
-                       "there are: %s",
-                       selection->items[i].network, str_text(&names));
-        str_release(&names);
+        if (has_rows(set, network, NULL)) {
+            list_levels(set, network, &there);
+            st = error_set(err, ASSAY_BAD_USAGE,
+                           "there are no rows of '%s' at these levels that "
+                           "could be used; its levels are%s",
+                           network, str_text(&there));
+        } else {
+            list_networks(set, &there);
+            st = error_set(err, ASSAY_BAD_USAGE,
+                           "there are no rows of '%s' that could be used; "
+                           "those there are: %s",
+                           network, str_text(&there));
+        }
+        str_release(&there);
         return st;
     }
     return ASSAY_OK;

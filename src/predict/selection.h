@@ -27,8 +27,8 @@ void selection_release(struct selection *selection);
 
 bool selection_has(const struct selection *selection,
                    const struct description *description);
-/* Fails where a network of the selection has no rows in the set, and names
- * those that do. */
+/* Fails where a network of the selection has no rows in the set, or none at the
+ * selected levels, and names those that do, or the levels. */
 enum assay_status selection_check(const struct selection *selection,
                                   const struct data_set *set,
                                   struct error *err);

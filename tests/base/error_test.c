@@ -29,6 +29,22 @@ TEST(layers_add_where_it_happened)
                         "mode 'cubic' is not supported");
 }
 
+TEST(a_hint_stands_behind_the_message)
+{
+    struct error err = {0};
+
+    error_hint(&err, "nothing to add to");
+    CHECK_STR(err.text, "");
+    error_set(&err, ASSAY_BAD_INPUT, "no row is left");
+    error_hint(&err, "--nets chooses others");
+    CHECK_STR(err.text, "no row is left; --nets chooses others");
+    memset(err.text, 'x', sizeof err.text - 3);
+    err.text[sizeof err.text - 3] = '\0';
+    error_hint(&err, "what does not fit");
+    CHECK_INT(strlen(err.text), sizeof err.text - 1);
+    CHECK_STR(err.text + sizeof err.text - 4, "...");
+}
+
 TEST(a_long_message_is_cut_with_dots)
 {
     struct error err = {0};

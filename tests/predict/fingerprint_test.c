@@ -254,7 +254,7 @@ TEST(errors_are_counted_on_rows_not_seen)
     CHECK_STATUS(selection_parse(&all, "net0:0,20", &err), ASSAY_OK, &err);
     CHECK_STATUS(evaluate(&evaluation, fingerprint, &set, &all, false, &err),
                  ASSAY_BAD_USAGE, &err);
-    CHECK_HAS(err.text, "--seen");
+    CHECK_HAS(err.text, "made from");
     evaluation_release(&evaluation);
     selection_release(&all);
     fingerprint_free(fingerprint);
