@@ -50,24 +50,59 @@ struct logs {
     const char *own;                   /* the campaign's */
 };
 
-/* The folders of each kind; the other kind's, or the campaign's own, where
- * none are named. */
+/* Folders of both kinds, and of any; the lists may be empty. */
+struct named_logs {
+    const struct config_texts *memory, *latency, *any;
+};
+
+static bool has_logs(const struct named_logs *named)
+{
+    return named->memory->n || named->latency->n || named->any->n;
+}
+
+/* The folders of each kind; those of any, the other kind's, or the campaign's
+ * own, where none are named. */
 static enum assay_status find_logs(const struct campaign_config *config,
-                                   const struct config_texts *memory,
-                                   const struct config_texts *latency,
+                                   const struct named_logs *named,
                                    struct logs *out, struct error *err)
 {
     const struct config_texts own = {&out->own, 1};
-    const struct config_texts *any = memory->n ? memory : latency;
+    const struct config_texts *any = named->any->n      ? named->any
+                                     : named->memory->n ? named->memory
+                                                        : named->latency;
 
     out->own = config->profile.log_dir;
     if (!any->n && !out->own)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "[fingerprint] names no memory_logs or latency_logs");
+                         "[fingerprint] names no folders to learn from: "
+                         "memory_logs= ['DIR'] and latency_logs= ['DIR']");
     any = any->n ? any : &own;
-    out->of[TARGET_MEMORY] = memory->n ? *memory : *any;
-    out->of[TARGET_LATENCY] = latency->n ? *latency : *any;
+    out->of[TARGET_MEMORY] = named->memory->n ? *named->memory : *any;
+    out->of[TARGET_LATENCY] = named->latency->n ? *named->latency : *any;
     return ASSAY_OK;
+}
+
+static enum assay_status find_train_logs(const struct campaign_config *config,
+                                         struct logs *out, struct error *err)
+{
+    const struct fingerprint_config *wanted = &config->fingerprint;
+    struct named_logs named = {&wanted->memory_logs, &wanted->latency_logs,
+                               &wanted->train_logs.folders};
+
+    return find_logs(config, &named, out, err);
+}
+
+/* Those that were learned from where none are named for it. */
+static enum assay_status find_eval_logs(const struct campaign_config *config,
+                                        struct logs *out, struct error *err)
+{
+    const struct fingerprint_config *wanted = &config->fingerprint;
+    struct named_logs named = {&wanted->eval_memory_logs,
+                               &wanted->eval_latency_logs,
+                               &wanted->eval_logs.folders};
+
+    return has_logs(&named) ? find_logs(config, &named, out, err)
+                            : find_train_logs(config, out, err);
 }
 
 static bool are_same(const struct config_texts *a, const struct config_texts *b)
@@ -153,12 +188,11 @@ static enum assay_status fit(const struct campaign_config *config,
     struct data_set set = {0};
     struct logs logs;
     struct result result;
-    enum assay_status st =
-        select_rows(&wanted->train_nets, &wanted->train_logs, &selection, err);
+    enum assay_status st = select_rows(
+        &wanted->train_nets, &wanted->train_logs.levels, &selection, err);
 
     if (!st)
-        st = find_logs(config, &wanted->memory_logs, &wanted->latency_logs,
-                       &logs, err);
+        st = find_train_logs(config, &logs, err);
     if (!st)
         st = read_logs(config, &logs, &set, err);
     if (!st)
@@ -167,9 +201,12 @@ static enum assay_status fit(const struct campaign_config *config,
         st = cache_make_folders(path, err);
     if (!st)
         st = result_open(path, &result, err);
-    if (!st)
-        st = result_close(
-            &result, fingerprint_write(fingerprint, result.sink, err), err);
+    if (!st) {
+        st = fingerprint_write(fingerprint, result.sink, err);
+        if (!st)
+            st = fingerprint_print(fingerprint, false, err);
+        st = result_close(&result, st, err);
+    }
     fingerprint_free(fingerprint);
     selection_release(&selection);
     data_set_release(&set);
@@ -181,27 +218,25 @@ static enum assay_status eval(const struct campaign_config *config,
                               struct error *err)
 {
     const struct fingerprint_config *wanted = &config->fingerprint;
-    bool has_own = wanted->eval_memory_logs.n || wanted->eval_latency_logs.n;
     struct fingerprint *fingerprint = NULL;
     struct evaluation evaluation = {0};
     struct selection selection = {0};
     struct data_set set = {0};
     struct logs logs;
     struct result result;
-    enum assay_status st =
-        select_rows(&wanted->eval_nets, &wanted->eval_logs, &selection, err);
+    enum assay_status st = select_rows(
+        &wanted->eval_nets, &wanted->eval_logs.levels, &selection, err);
 
     if (!st)
-        st = find_logs(
-            config, has_own ? &wanted->eval_memory_logs : &wanted->memory_logs,
-            has_own ? &wanted->eval_latency_logs : &wanted->latency_logs, &logs,
-            err);
+        st = find_eval_logs(config, &logs, err);
     if (!st)
         st = read_logs(config, &logs, &set, err);
     if (!st)
         st = fingerprint_read(path, n_threads, &fingerprint, err);
     if (!st)
         st = evaluate(&evaluation, fingerprint, &set, &selection, false, err);
+    if (st == ASSAY_BAD_USAGE && evaluation.n_seen)
+        error_hint(err, "eval_nets and eval_logs choose others");
     if (!st)
         st = result_open(NULL, &result, err);
     if (!st) {
@@ -213,6 +248,16 @@ static enum assay_status eval(const struct campaign_config *config,
     selection_release(&selection);
     data_set_release(&set);
     return st;
+}
+
+/* What would be wrong words of a command is a wrong configuration here. */
+static enum assay_status of_file(enum assay_status st, struct error *err)
+{
+    if (st != ASSAY_BAD_USAGE)
+        return st;
+    error_context(err, "[fingerprint]");
+    err->status = ASSAY_BAD_INPUT;
+    return ASSAY_BAD_INPUT;
 }
 
 enum assay_status campaign_learn(const struct campaign_config *config,
@@ -228,9 +273,9 @@ enum assay_status campaign_learn(const struct campaign_config *config,
                        "%s is there already; overwrite= True replaces it",
                        path.text);
     if (!st && (!is_there || wanted->overwrite))
-        st = fit(config, n_threads, path.text, err);
+        st = of_file(fit(config, n_threads, path.text, err), err);
     if (!st && wanted->evaluate)
-        st = eval(config, n_threads, path.text, err);
+        st = of_file(eval(config, n_threads, path.text, err), err);
     str_release(&path);
     return st;
 }

@@ -80,7 +80,9 @@ static const struct option options[] = {
      FIELD(shards)},
     {.name = "dry-run",
      .kind = OPTION_FLAG,
-     .help = "show the list of tests, or a launcher's script; run nothing",
+     .help =
+         "make the networks, show the list of tests, or a launcher's script; "
+         "measure nothing",
      FIELD(is_dry)},
     {.kind = OPTION_END},
 };

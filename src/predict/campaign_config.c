@@ -8,7 +8,14 @@
 
 /* ---- keys --------------------------------------------------------------- */
 
-enum key_kind { KEY_TEXT, KEY_TEXTS, KEY_NUMBER, KEY_NUMBERS, KEY_FLAG };
+enum key_kind {
+    KEY_TEXT,
+    KEY_TEXTS,
+    KEY_NUMBER,
+    KEY_NUMBERS,
+    KEY_LOGS, /* numbers or texts */
+    KEY_FLAG
+};
 
 struct key {
     const char *name;
@@ -45,8 +52,10 @@ struct section {
     {                                                                          \
 #field, KEY_NUMBERS, PLACE(part, field), low, high                     \
     }
-
-enum { most_batch = 65536 };
+#define LOGS(part, field)                                                      \
+    {                                                                          \
+#field, KEY_LOGS, PLACE(part, field), 0, PRUNE_MOST_PERCENT            \
+    }
 
 static const struct key create_keys[] = {
     TEXTS(create, networks),
@@ -62,7 +71,7 @@ static const struct key profile_keys[] = {
     FLAG(profile, create_config),
     TEXT(profile, dataset),
     TEXTS(profile, network),
-    NUMBERS(profile, bs, 1, most_batch),
+    NUMBERS(profile, bs, 1, CAMPAIGN_MOST_BATCH),
     TEXTS(profile, stage),
     TEXTS(profile, profile_variables),
     TEXT(profile, device_model_loc),
@@ -84,9 +93,9 @@ static const struct key fingerprint_keys[] = {
     FLAG(fingerprint, memory_model),
     FLAG(fingerprint, latency_model),
     TEXTS(fingerprint, train_nets),
-    NUMBERS(fingerprint, train_logs, 0, PRUNE_MOST_PERCENT),
+    LOGS(fingerprint, train_logs),
     TEXTS(fingerprint, eval_nets),
-    NUMBERS(fingerprint, eval_logs, 0, PRUNE_MOST_PERCENT),
+    LOGS(fingerprint, eval_logs),
     TEXTS(fingerprint, memory_logs),
     TEXTS(fingerprint, eval_memory_logs),
     TEXTS(fingerprint, latency_logs),
@@ -179,6 +188,19 @@ static enum assay_status get_numbers(struct campaign_config *config,
     return st;
 }
 
+static enum assay_status get_logs(struct campaign_config *config,
+                                  const struct toml_value *value,
+                                  const struct key *key,
+                                  struct config_logs *out, struct error *err)
+{
+    size_t n;
+    const struct toml_value *first = first_item(value, &n);
+
+    return n && first->kind == TOML_STRING
+               ? get_texts(config, value, &out->folders, err)
+               : get_numbers(config, value, key, &out->levels, err);
+}
+
 static enum assay_status get_value(struct campaign_config *config,
                                    const struct toml_value *value,
                                    const struct key *key, struct error *err)
@@ -194,6 +216,8 @@ static enum assay_status get_value(struct campaign_config *config,
         return get_number(value, key, at, err);
     case KEY_NUMBERS:
         return get_numbers(config, value, key, at, err);
+    case KEY_LOGS:
+        return get_logs(config, value, key, at, err);
     case KEY_FLAG:
         if (value->kind != TOML_BOOL)
             return toml_complain(value, err, "%s is True or False", key->name);
@@ -321,7 +345,8 @@ static enum assay_status check_profile(struct campaign_config *config,
                                        struct error *err)
 {
     const struct profile_config *profile = &config->profile;
-    bool lists_tests = profile->run_profiling || profile->create_config;
+    bool lists_tests = profile->create_config ||
+                       (profile->run_profiling && !profile->test_config);
     enum assay_status st =
         need(profile->bs.n || !lists_tests, "profile", "bs", err);
 
@@ -357,6 +382,8 @@ static void set_defaults(struct campaign_config *config)
     config->profile.stage = (struct config_texts){stages, 2};
     config->profile.profile_variables = (struct config_texts){variables, 2};
     config->fingerprint.stage = config->profile.stage;
+    config->fingerprint.memory_model = true;
+    config->fingerprint.latency_model = true;
 }
 
 static enum assay_status check(struct campaign_config *config,

@@ -11,6 +11,8 @@
 #include "ops/prune.h"
 #include "predict/data_folder.h"
 
+enum { CAMPAIGN_MOST_BATCH = 65536 };
+
 struct config_texts {
     const char **items;
     size_t n;
@@ -19,6 +21,12 @@ struct config_texts {
 struct config_numbers {
     int64_t *items;
     size_t n;
+};
+
+/* perf4sight names the levels of the logs; folders are taken as well. */
+struct config_logs {
+    struct config_numbers levels;
+    struct config_texts folders;
 };
 
 /* [create_network_dataset]: pruned networks are made. */
@@ -55,7 +63,7 @@ struct fingerprint_config {
     struct config_texts stage; /* those that are learned */
     bool memory_model, latency_model;
     struct config_texts train_nets, eval_nets;
-    struct config_numbers train_logs, eval_logs;
+    struct config_logs train_logs, eval_logs;
     struct config_texts memory_logs, eval_memory_logs;
     struct config_texts latency_logs, eval_latency_logs;
 };

@@ -6,6 +6,7 @@
 #include "formats/model_file.h"
 #include "formats/net.h"
 #include "models/models.h"
+#include "predict/campaign_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -148,27 +149,6 @@ static struct shape one_image(const struct graph *graph)
     return shape;
 }
 
-/* "folder/resnet50_30.net", "folder/resnet50_30_2.net" */
-static enum assay_status name_file(const struct campaign_config *config,
-                                   const char *name, int64_t level,
-                                   int64_t repeat, struct str *path,
-                                   struct error *err)
-{
-    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    const char *dot = strrchr(base, '.');
-    int n = dot ? (int)(dot - base) : (int)strlen(base);
-    enum assay_status st;
-
-    str_clear(path);
-    st = str_printf(path, "%s/%.*s_%lld", config->create.model_path, n, base,
-                    (long long)level);
-    if (!st && config->mode == PRUNE_RANDOM_WEIGHTED)
-        st = str_printf(path, "_%lld", (long long)repeat);
-    if (!st)
-        st = str_append(path, ".net");
-    return st ? error_nomem(err, 64, "a path") : ASSAY_OK;
-}
-
 static enum assay_status prune_to(const struct campaign_config *config,
                                   const struct source *source, const char *name,
                                   int64_t level, int64_t repeat,
@@ -230,7 +210,7 @@ enum assay_status campaign_make_networks(const struct campaign_config *config,
             int64_t level = create->pruning_perc.items[k / (size_t)repeats];
             int64_t repeat = (int64_t)(k % (size_t)repeats);
 
-            st = name_file(config, name, level, repeat, &path, err);
+            st = network_file_name(config, name, level, repeat, &path, err);
             if (!st && access(path.text, F_OK) == 0)
                 continue;
             if (!st && !source.graph)

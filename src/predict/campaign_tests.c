@@ -6,6 +6,7 @@
 #include "base/ini.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "predict/campaign_names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,59 +25,6 @@ static bool ends_with(const char *text, const char *ending)
     size_t n = strlen(text), n_ending = strlen(ending);
 
     return n > n_ending && strcmp(text + n - n_ending, ending) == 0;
-}
-
-/* ---- names of files -------------------------------------------------------
- */
-
-/* "resnet50_30_2.net": a network, a level and a repeat, which may be missing.
- */
-struct file_name {
-    char network[64];
-    int64_t level, repeat;
-};
-
-/* The number behind the last "_" of a text that ends at *n, which goes before
- * it. */
-static bool take_number(const char *text, size_t *n, int64_t *number)
-{
-    size_t at = *n;
-
-    *number = 0;
-    while (at && text[at - 1] >= '0' && text[at - 1] <= '9')
-        at--;
-    if (at == *n || at < 2 || text[at - 1] != '_' || *n - at > 9)
-        return false;
-    for (size_t i = at; i < *n; i++)
-        *number = *number * 10 + (text[i] - '0');
-    *n = at - 1;
-    return true;
-}
-
-/* A file that no level was given to is at 0 %. */
-static bool split_name(const char *path, struct file_name *name)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    size_t n = dot ? (size_t)(dot - base) : strlen(base);
-    int64_t last, before;
-
-    *name = (struct file_name){0};
-    if (take_number(base, &n, &last)) {
-        size_t kept = n;
-
-        name->level = last;
-        if (take_number(base, &n, &before)) {
-            name->level = before;
-            name->repeat = last;
-        } else {
-            n = kept;
-        }
-    }
-    if (n >= sizeof name->network || name->level > PRUNE_MOST_PERCENT)
-        return false;
-    memcpy(name->network, base, n);
-    return true;
 }
 
 /* ---- tests -------------------------------------------------------------- */
@@ -104,10 +52,29 @@ static enum assay_status add_test(struct campaign_tests *tests,
 
 /* What is measured of each file. */
 struct plan {
-    const bool *has_stage, *has_target;
+    const struct campaign_config *config;
+    bool has_stage[N_STAGES], has_target[N_TARGETS];
     int64_t *batches; /* from small to large */
     size_t n_batches;
 };
+
+/* Room for so many batch sizes, in the arena of the tests. */
+static enum assay_status plan_reserve(struct plan *plan, size_t n,
+                                      struct campaign_tests *tests,
+                                      struct error *err)
+{
+    plan->n_batches = n;
+    plan->batches = arena_alloc(&tests->arena, (n + 1) * sizeof(int64_t));
+    return plan->batches
+               ? ASSAY_OK
+               : error_nomem(err, n * sizeof(int64_t), "the list of tests");
+}
+
+static void plan_sort(struct plan *plan)
+{
+    if (plan->n_batches)
+        qsort(plan->batches, plan->n_batches, sizeof *plan->batches, by_size);
+}
 
 static enum assay_status add_series(struct campaign_tests *tests,
                                     const struct plan *plan,
@@ -133,7 +100,7 @@ static enum assay_status add_file(struct campaign_tests *tests,
                                   const struct plan *plan, const char *path,
                                   struct error *err)
 {
-    struct file_name name;
+    struct network_file name;
     struct campaign_test test = {0};
     enum assay_status st = ASSAY_OK;
 
@@ -142,7 +109,7 @@ static enum assay_status add_file(struct campaign_tests *tests,
                          "'%.100s' is a network written in Python, which is "
                          "not run here; name a .net or .onnx file",
                          path);
-    if (!split_name(path, &name))
+    if (!network_file_split(plan->config, path, &name))
         return error_set(err, ASSAY_BAD_INPUT,
                          "%.120s: a network is called NAME_LEVEL.net, with a "
                          "level of 0 to %d",
@@ -164,43 +131,44 @@ static enum assay_status add_file(struct campaign_tests *tests,
 /* ---- from a folder --------------------------------------------------------
  */
 
+struct listed {
+    char *path;
+    struct network_file name;
+};
+
 struct file_list {
-    char **items;
+    struct listed *items;
     size_t n, capacity;
 };
 
 static void file_list_release(struct file_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
-        mem_free(list->items[i]);
+        mem_free(list->items[i].path);
     mem_free(list->items);
 }
 
 static int by_name(const void *a, const void *b)
 {
-    struct file_name x, y;
-    const char *p = *(char *const *)a, *q = *(char *const *)b;
-    int order;
+    const struct listed *x = a, *y = b;
+    int order = strcmp(x->name.network, y->name.network);
 
-    split_name(p, &x);
-    split_name(q, &y);
-    order = strcmp(x.network, y.network);
-    if (!order && x.level != y.level)
-        order = x.level < y.level ? -1 : 1;
-    return order ? order : strcmp(p, q);
+    if (!order && x->name.level != y->name.level)
+        order = x->name.level < y->name.level ? -1 : 1;
+    return order ? order : strcmp(x->path, y->path);
 }
 
-static bool is_wanted(const struct campaign_config *config, const char *name)
+static bool is_wanted(const struct campaign_config *config, const char *file,
+                      struct network_file *name)
 {
     const struct config_texts *networks = &config->profile.network;
-    struct file_name file;
 
-    if ((!ends_with(name, ".net") && !ends_with(name, ".onnx")) ||
-        !split_name(name, &file))
+    if ((!ends_with(file, ".net") && !ends_with(file, ".onnx")) ||
+        !network_file_split(config, file, name))
         return false;
     for (size_t i = 0; i < networks->n; i++) {
         if (strcmp(network_canonical(networks->items[i]),
-                   network_canonical(file.network)) == 0)
+                   network_canonical(name->network)) == 0)
             return true;
     }
     return networks->n == 0;
@@ -218,10 +186,11 @@ static enum assay_status list_folder(const struct campaign_config *config,
         return error_errno(err, errno, "opening the folder of networks %s",
                            folder);
     while (!st && (entry = readdir(open))) {
+        struct network_file name;
         struct str path = {0};
-        char **moved;
+        struct listed *moved;
 
-        if (!is_wanted(config, entry->d_name))
+        if (!is_wanted(config, entry->d_name, &name))
             continue;
         moved = vec_reserve(list->items, &list->capacity, list->n + 1,
                             sizeof *moved);
@@ -229,7 +198,8 @@ static enum assay_status list_folder(const struct campaign_config *config,
             st = error_nomem(err, 64, "the list of networks");
         } else {
             list->items = moved;
-            list->items[list->n++] = path.text; /* the list's from here on */
+            list->items[list->n++] = /* whose the path is from here on */
+                (struct listed){path.text, name};
         }
     }
     closedir(open);
@@ -255,7 +225,7 @@ static enum assay_status list_from_folder(const struct campaign_config *config,
                          "are");
     st = list_folder(config, folder, &list, err);
     for (size_t i = 0; !st && i < list.n; i++)
-        st = add_file(tests, plan, list.items[i], err);
+        st = add_file(tests, plan, list.items[i].path, err);
     if (!st && !list.n)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "%s has no networks of those that are asked for, called "
@@ -268,22 +238,83 @@ static enum assay_status list_from_folder(const struct campaign_config *config,
 /* ---- from a file of tests -------------------------------------------------
  */
 
+/* The batches that a section of tests lists. */
+static enum assay_status take_batches(const struct toml_value *section,
+                                      struct campaign_tests *tests,
+                                      struct plan *plan, struct error *err)
+{
+    const struct toml_value *list = toml_find(section, "bs");
+    enum assay_status st;
+    size_t n = 0;
+
+    if (!list && plan->n_batches)
+        return ASSAY_OK;
+    if (!list || list->kind != TOML_ARRAY || !list->items.n)
+        return toml_complain(list ? list : section, err,
+                             "[%s] has no list of batches: bs= [1, 2]",
+                             section->key.text);
+    st = plan_reserve(plan, list->items.n, tests, err);
+    for (const struct toml_value *item = list->items.first; !st && item;
+         item = item->next) {
+        if (item->kind != TOML_INTEGER || item->integer < 1 ||
+            item->integer > CAMPAIGN_MOST_BATCH)
+            return toml_complain(list, err, "bs: batches lie between 1 and %d",
+                                 CAMPAIGN_MOST_BATCH);
+        plan->batches[n++] = item->integer;
+    }
+    plan_sort(plan);
+    return st;
+}
+
+/* Marks those of two names that a list of a section has; leaves the marks as
+ * they are where there is no list. */
+static enum assay_status take_names(const struct toml_value *section,
+                                    const char *key, const char *const *names,
+                                    bool *marks, struct error *err)
+{
+    const struct toml_value *list = toml_find(section, key);
+
+    if (!list)
+        return ASSAY_OK;
+    if (list->kind != TOML_ARRAY)
+        return toml_complain(list, err, "%s is a list of %s and %s", key,
+                             names[0], names[1]);
+    marks[0] = marks[1] = false;
+    for (const struct toml_value *item = list->items.first; item;
+         item = item->next) {
+        const char *text = item->kind == TOML_STRING ? item->string.text : "";
+
+        if (strcmp(text, names[0]) != 0 && strcmp(text, names[1]) != 0)
+            return toml_complain(list, err, "%s is a list of %s and %s", key,
+                                 names[0], names[1]);
+        marks[strcmp(text, names[1]) == 0] = true;
+    }
+    return ASSAY_OK;
+}
+
 static enum assay_status list_from_section(const struct toml_value *section,
                                            const struct plan *plan,
                                            struct campaign_tests *tests,
                                            struct error *err)
 {
     const struct toml_value *models = toml_find(section, "model");
-    enum assay_status st = ASSAY_OK;
+    struct plan own = *plan;
+    enum assay_status st = take_batches(section, tests, &own, err);
 
-    if (!models || models->kind != TOML_ARRAY)
-        return toml_complain(section, err, "[%s] has no list of models",
-                             section->key.text);
+    if (!st)
+        st = take_names(section, "exec_stage", stage_names, own.has_stage, err);
+    if (!st)
+        st = take_names(section, "test_var", target_names, own.has_target, err);
+    if (!st && (!models || models->kind != TOML_ARRAY))
+        st = toml_complain(section, err, "[%s] has no list of models",
+                           section->key.text);
+    if (st)
+        return st;
     for (const struct toml_value *model = models->items.first; !st && model;
          model = model->next) {
         if (model->kind != TOML_STRING)
             return toml_complain(models, err, "models are texts");
-        st = add_file(tests, plan, model->string.text, err);
+        st = add_file(tests, &own, model->string.text, err);
     }
     return st;
 }
@@ -311,19 +342,17 @@ enum assay_status campaign_list_tests(const struct campaign_config *config,
                                       struct error *err)
 {
     const struct profile_config *profile = &config->profile;
-    struct plan plan = {.has_stage = config->has_stage,
-                        .has_target = config->has_target,
-                        .n_batches = profile->bs.n};
-    enum assay_status st;
+    struct plan plan = {.config = config};
+    enum assay_status st = plan_reserve(&plan, profile->bs.n, tests, err);
 
-    plan.batches =
-        arena_alloc(&tests->arena, plan.n_batches * sizeof *plan.batches);
-    if (!plan.batches)
-        return error_nomem(err, plan.n_batches * sizeof *plan.batches,
-                           "the list of tests");
-    memcpy(plan.batches, profile->bs.items,
-           plan.n_batches * sizeof *plan.batches);
-    qsort(plan.batches, plan.n_batches, sizeof *plan.batches, by_size);
+    if (st)
+        return st;
+    if (plan.n_batches)
+        memcpy(plan.batches, profile->bs.items,
+               plan.n_batches * sizeof *plan.batches);
+    memcpy(plan.has_stage, config->has_stage, sizeof plan.has_stage);
+    memcpy(plan.has_target, config->has_target, sizeof plan.has_target);
+    plan_sort(&plan);
     st = profile->test_config && !profile->create_config
              ? list_from_file(config, &plan, tests, err)
              : list_from_folder(config, &plan, tests, err);

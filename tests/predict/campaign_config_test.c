@@ -72,7 +72,8 @@ TEST(all_keys_of_the_configuration_are_read)
     CHECK_STR(config.profile.device, "2080ti");
     CHECK_STR(config.profile.test_config, "configs/resnet18.ini");
     CHECK(config.fingerprint.latency_model && !config.fingerprint.memory_model);
-    CHECK_INT(config.fingerprint.train_logs.n, 5);
+    CHECK_INT(config.fingerprint.train_logs.levels.n, 5);
+    CHECK_INT(config.fingerprint.train_logs.folders.n, 0);
     CHECK_INT(config.fingerprint.eval_memory_logs.n, 0);
     CHECK_STR(config.fingerprint.latency_logs.items[0], "logs/latency");
     campaign_config_release(&config);
@@ -91,6 +92,28 @@ TEST(the_same_can_be_said_in_toml)
         ASSAY_OK, &err);
     CHECK_INT(config.mode, PRUNE_RANDOM_WEIGHTED);
     CHECK_INT(config.create.repeats, 3);
+    campaign_config_release(&config);
+}
+
+TEST(logs_to_learn_from_are_levels_or_folders)
+{
+    struct campaign_config config;
+
+    CHECK_STATUS(read_config("logs.ini",
+                             "[fingerprint]\ntrain_logs= ['tx2', 'more']\n"
+                             "eval_logs= other\n",
+                             &config),
+                 ASSAY_OK, &err);
+    CHECK_INT(config.fingerprint.train_logs.levels.n, 0);
+    CHECK_INT(config.fingerprint.train_logs.folders.n, 2);
+    CHECK_STR(config.fingerprint.train_logs.folders.items[1], "more");
+    CHECK_STR(config.fingerprint.eval_logs.folders.items[0], "other");
+    /* Both models are learned unless one is declined. */
+    CHECK(config.fingerprint.memory_model && config.fingerprint.latency_model);
+    campaign_config_release(&config);
+    CHECK_INT(read_config("logs.ini", "[fingerprint]\neval_logs= [0, 'x']\n",
+                          &config),
+              ASSAY_BAD_INPUT);
     campaign_config_release(&config);
 }
 

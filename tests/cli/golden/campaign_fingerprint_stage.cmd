@@ -16,5 +16,5 @@ train_nets= ['tiny', 'small']
 latency_logs= $inputs/device
 memory_logs= memory
 END
-assay campaign config.ini 2>/dev/null | sed 's/  [0-9.]* [kMG]*B$//'
+assay campaign config.ini 2>/dev/null | grep -E '^(made|wrote)' | sed 's/  [0-9.]* [kMG]*B$//'
 assay fingerprint show logs/board.fp | grep -E '^(training|inference)' | awk '{print $1, $2, $3}'
