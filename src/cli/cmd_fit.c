@@ -214,7 +214,8 @@ static enum assay_status prepare(struct search *search, const char *path,
 static int64_t most_images(const struct search *search)
 {
     int64_t most = search->settings->most;
-    bool is_detector = model_task(search->config.model.name) == TASK_DETECTION;
+    const char *model = model_full_name(search->config.model.name);
+    bool is_detector = model && model_task(model) == TASK_DETECTION;
 
     return is_detector && most > MODEL_MAX_IMAGES ? MODEL_MAX_IMAGES : most;
 }

@@ -256,8 +256,8 @@ const struct command cmd_prune = {
             "outputs keep their shapes. Every layer loses the same share; one "
             "that would lose all of its filters is named, and nothing is "
             "written.",
-            "FILE.net is a text that `assay run`, `layers`, `metrics` and "
-            "`export` read; what is left of weights lies in a safetensors "
+            "FILE.net is a text that `assay run`, `train`, `layers`, `metrics` "
+            "and `export` read; what is left of weights lies in a safetensors "
             "file beside it.",
             NULL,
         },

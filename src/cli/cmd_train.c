@@ -284,7 +284,7 @@ static enum assay_status tell_note(const struct errand *errand,
 {
     const char *model = model_full_name(errand->config.model.name);
 
-    if (!errand->is_random || !published_find(model))
+    if (!errand->is_random || !model || !published_find(model))
         return ASSAY_OK;
     if (str_printf(text,
                    "it began with random weights; `assay weights fetch %s` "

@@ -81,7 +81,7 @@ static void echo_model(const struct train_plan *plan, const struct term *term,
                 units_count(all, (double)plan->parameters),
                 units_count(some, (double)plan->trainable_parameters));
     line_printf(&line, "%" PRId64 " classes", plan->build.n_classes);
-    if (model_task(plan->model) == TASK_DETECTION)
+    if (plan->task == TASK_DETECTION)
         line_printf(&line, "norm %s",
                     plan->build.norm == NORM_FROZEN ? "frozen" : "batch");
     line_end(&line);

@@ -3,8 +3,10 @@
 
 #include "base/nearest.h"
 #include "models/models.h"
+#include "train/train_file.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static enum assay_status check_model(const struct train_config *config,
                                      struct error *err)
@@ -13,8 +15,12 @@ static enum assay_status check_model(const struct train_config *config,
     const char *name = config->model.name;
     struct nearest nearest = nearest_to(name);
 
-    if (model_full_name(name))
+    if (model_full_name(name) ||
+        (train_file_is(name) && access(name, R_OK) == 0))
         return ASSAY_OK;
+    if (train_file_is(name))
+        return config_refuse(config, key, err,
+                             "is \"%s\", and there is no such file", name);
     for (const char *const *known = model_names(); *known; known++)
         nearest_offer(&nearest, *known);
     if (nearest.candidate)
@@ -24,7 +30,8 @@ static enum assay_status check_model(const struct train_config *config,
                              name, nearest.candidate);
     return config_refuse(config, key, err,
                          "is \"%s\", and there is no such model; 'assay help "
-                         "run' names those that are",
+                         "run' names those that are, and x.net and x.onnx are "
+                         "files",
                          name);
 }
 

@@ -54,7 +54,8 @@ const struct config_key config_keys[] = {
     {IN(training, checkpoint_every, CONFIG_INTEGER), ANY_COUNT,
      .meaning = "steps between checkpoints; 0: one at the end only"},
 
-    {IN(model, name, CONFIG_TEXT), .meaning = "a built-in model"},
+    {IN(model, name, CONFIG_TEXT),
+     .meaning = "a built-in model, or a classifier of a .net or .onnx file"},
     {IN(model, weights, CONFIG_TEXT),
      .meaning = "\"auto\" (published ones where they are cached, else random), "
                 "\"random\", or a file"},

@@ -4,6 +4,7 @@
 #include "train/train_checkpoint.h"
 #include "train/train_data.h"
 #include "train/train_facts.h"
+#include "train/train_file.h"
 #include "train/train_model.h"
 #include "train/train_pictures.h"
 
@@ -42,7 +43,10 @@ static enum assay_status plan_start(struct training *training,
     struct train_position past = {0};
     enum assay_status st;
 
-    plan->model = model_full_name(job->config->model.name);
+    plan->is_file = train_file_is(job->config->model.name);
+    plan->model = plan->is_file ? job->config->model.name
+                                : model_full_name(job->config->model.name);
+    plan->task = plan->is_file ? TASK_CLASSIFICATION : model_task(plan->model);
     plan->seed = (uint64_t)job->config->training.seed;
     plan->n_threads = (int)job->config->training.threads;
     if (!plan->n_threads)
@@ -70,6 +74,25 @@ static enum assay_status check_resumed(const struct train_plan *plan,
                      path, plan->first_step, plan->n_steps);
 }
 
+/* The dataset, and the model without its data; a file has some. */
+static enum assay_status open_both(struct training *training, struct error *err)
+{
+    const struct train_config *config = training->job->config;
+    struct train_plan *plan = &training->plan;
+    enum assay_status st = train_data_open(&training->data, config, plan, err);
+
+    if (!st)
+        st = train_model_plan(config,
+                              train_data_classes(&training->data, config, plan),
+                              plan, &training->weights, err);
+    if (!st)
+        st = pool_new(&training->pool, err);
+    if (!st && plan->is_file)
+        st = train_file_read(config, plan, training->pool, &training->graph,
+                             err);
+    return st;
+}
+
 static enum assay_status prepare(struct training *training, struct error *err)
 {
     const struct train_job *job = training->job;
@@ -79,13 +102,7 @@ static enum assay_status prepare(struct training *training, struct error *err)
 
     training->data.warnings = job->warnings;
     if (!st)
-        st = train_data_open(&training->data, config, plan, err);
-    if (!st)
-        st = train_model_plan(config,
-                              train_data_classes(&training->data, config, plan),
-                              plan, &training->weights, err);
-    if (!st)
-        st = pool_new(&training->pool, err);
+        st = open_both(training, err);
     if (!st)
         st = train_data_start(&training->data, config, training->pool, plan,
                               err);

@@ -13,7 +13,9 @@
 
 /* What the settings come to once dataset and weights are known. */
 struct train_plan {
-    const char *model; /* its full name */
+    const char *model; /* its full name, or its file */
+    bool is_file;
+    enum model_task task;
     struct model_options build;
     struct str weights; /* "random (seed 0)", or the file */
     struct str renewed; /* modules of the file that were made anew, for other

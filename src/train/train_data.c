@@ -2,6 +2,7 @@
 #include "train/train_data.h"
 
 #include "train/config_internal.h"
+#include "train/train_file.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -27,14 +28,15 @@ static enum dataset_kind kind_of(const struct train_config *config)
 
 static bool is_detector(const struct train_plan *plan)
 {
-    return model_task(plan->model) == TASK_DETECTION;
+    return plan->task == TASK_DETECTION;
 }
 
 static bool has_masks(const struct train_plan *plan)
 {
     static const char prefix[] = "maskrcnn";
 
-    return strncmp(plan->model, prefix, sizeof prefix - 1) == 0;
+    return is_detector(plan) &&
+           strncmp(plan->model, prefix, sizeof prefix - 1) == 0;
 }
 
 /* As large as the images that are asked for; where none are, as the dataset
@@ -230,7 +232,8 @@ enum assay_status train_data_start(struct train_data *data,
         .fit = detects ? NULL : &data->fit,
         .has_masks = has_masks(plan),
         .flips = config->dataset.flip,
-        .n_classes = plan->build.n_classes,
+        .n_classes =
+            plan->is_file ? count_classes(data, plan) : plan->build.n_classes,
         .batch_size = (size_t)config->training.batch_size,
         .n_workers = (size_t)config->training.num_workers,
         .prefetch_factor = (size_t)config->training.prefetch_factor,
@@ -243,6 +246,11 @@ enum assay_status train_data_start(struct train_data *data,
     struct error why = {0};
     enum assay_status st;
 
+    st = plan->is_file
+             ? train_file_check_classes(plan, count_classes(data, plan), err)
+             : ASSAY_OK;
+    if (st)
+        return st;
     if (!detects)
         set_fit(data, &plan->build);
     st = loader_new(&options, &data->loader, &why);

@@ -4,6 +4,7 @@
 #include "formats/load_weights.h"
 #include "formats/published.h"
 #include "ops/fuse.h"
+#include "ops/train_pass.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -48,9 +49,12 @@ static enum assay_status find_weights(const struct train_config *config,
                                       struct error *err)
 {
     const char *weights = config->model.weights;
+    bool is_auto = strcmp(weights, "auto") == 0;
     enum assay_status st = ASSAY_OK;
 
-    if (strcmp(weights, "auto") == 0)
+    if (is_auto && plan->is_file)
+        return ASSAY_OK; /* its own: train_file_read() */
+    if (is_auto)
         st = find_published(plan, path, err);
     else if (strcmp(weights, "random") != 0 && str_append(path, weights))
         st = error_nomem(err, strlen(weights), "a file name");
@@ -104,7 +108,7 @@ enum assay_status train_model_plan(const struct train_config *config,
     if (st)
         return st;
     set_size(config, build);
-    if (model_task(plan->model) == TASK_DETECTION)
+    if (plan->task == TASK_DETECTION)
         set_norm(config, str_text(path), build);
     return ASSAY_OK;
 }
@@ -127,7 +131,9 @@ static void count_parameters(const struct graph *graph, struct train_plan *plan)
 enum assay_status train_model_build(struct train_plan *plan, struct graph **out,
                                     struct error *err)
 {
-    enum assay_status st = model_build(plan->model, &plan->build, out, err);
+    enum assay_status st =
+        plan->is_file ? graph_make_training(*out, NULL, err)
+                      : model_build(plan->model, &plan->build, out, err);
 
     if (!st)
         st = fuse_training(*out, err);

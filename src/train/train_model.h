@@ -12,7 +12,8 @@ enum assay_status train_model_plan(const struct train_config *config,
                                    int64_t n_classes, struct train_plan *plan,
                                    struct str *path, struct error *err);
 
-/* The model, without data; the caller's. */
+/* The model, without data; the caller's. *out is a file's graph, which
+ * becomes one for training. */
 enum assay_status train_model_build(struct train_plan *plan, struct graph **out,
                                     struct error *err);
 

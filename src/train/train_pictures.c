@@ -190,7 +190,7 @@ enum assay_status train_pictures_write(const struct train_pictures *pictures,
     size_t n = dataset_count(pictures->dataset);
     enum assay_status st;
 
-    if (model_task(pictures->plan->model) != TASK_DETECTION)
+    if (pictures->plan->task != TASK_DETECTION)
         return ASSAY_OK;
     st = reader_open(&reader, err);
     for (size_t i = 0; !st && i < n && i < n_pictures; i++)

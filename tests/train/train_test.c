@@ -250,6 +250,89 @@ TEST(weights_for_other_classes_are_taken_up_to_the_last_layer)
     train_config_release(&config);
 }
 
+/* A network of one convolution, for images of 16x16 and 5 classes. */
+static const char small_net[] =
+    "assay-net 1\nmodel tiny Net\nmodule conv Conv2d\nmodule bn BatchNorm2d\n"
+    "module pool AdaptiveAvgPool2d\nmodule fc Linear\n"
+    "input images float32 ?x3x16x16\n"
+    "parameter conv.weight float32 4x3x3x3 normal 0.2\n"
+    "parameter bn.weight float32 4 one\nparameter bn.bias float32 4 zero\n"
+    "buffer bn.running_mean float32 4 zero\n"
+    "buffer bn.running_var float32 4 one\n"
+    "parameter fc.weight float32 5x4 uniform 0.5\n"
+    "parameter fc.bias float32 5 zero\n"
+    "%0 = Conv2d(images, conv.weight, -, -) in conv stride=2,2 dilation=1,1 "
+    "groups=1\n"
+    "%1 = BatchNorm(%0, bn.weight, bn.bias, bn.running_mean, bn.running_var) "
+    "in bn eps=1e-05\n"
+    "%2 = AdaptiveAvgPool2d(%1) in pool size=1,1\n%3 = Flatten(%2) as flatten\n"
+    "%4 = Linear(%3, fc.weight, fc.bias) in fc\noutput logits %4\n";
+
+static struct train_config file_config(const char *text)
+{
+    struct train_config config = small_config();
+    FILE *file = fopen(test_path("small.net"), "w");
+
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+    set(&config, "model.name", test_path("small.net"));
+    set(&config, "model.weights", "auto");
+    config.dataset.image_size = train_config_defaults().dataset.image_size;
+    CHECK_STATUS(train_config_check(&config, &err), ASSAY_OK, &err);
+    return config;
+}
+
+TEST(a_network_of_a_file_is_trained_and_its_weights_come_back)
+{
+    struct train_config config = file_config(small_net);
+    struct train_report report;
+    struct heard heard;
+    char weights[512];
+
+    snprintf(weights, sizeof weights, "%s", test_path("net.pth"));
+    CHECK_STATUS(train(&config, weights, &heard, &report), ASSAY_OK, &err);
+    CHECK_STR(heard.weights, "random (seed 0)");
+    CHECK_INT(heard.n_steps, 4);
+    set(&config, "model.weights", weights);
+    CHECK_STATUS(train(&config, NULL, &heard, &report), ASSAY_OK, &err);
+    CHECK_STR(heard.weights, weights);
+    CHECK_STR(heard.renewed, "");
+    train_config_release(&config);
+}
+
+static void check_untrained(const char *text, const char *name,
+                            const char *value, const char *part)
+{
+    struct train_config config = file_config(text);
+    struct train_report report;
+    struct heard heard;
+
+    set(&config, name, value);
+    CHECK(train(&config, NULL, &heard, &report) != ASSAY_OK);
+    CHECK_HAS(err.text, part);
+    CHECK_INT(heard.n_plans, 0);
+    train_config_release(&config);
+}
+
+TEST(a_network_of_a_file_that_cannot_be_trained_says_why)
+{
+    static const char head[] = "assay-net 1\nmodel tiny Net\n"
+                               "input images float32 ?x3x16x16\n"
+                               "%0 = ReLU(images) as relu\noutput y %0\n";
+    struct train_config config = small_config();
+
+    check_untrained(small_net, "dataset.image_size", "32",
+                    "small.net have 16 pixels");
+    check_untrained(small_net, "model.num_classes", "6",
+                    "small.net tells 5 classes apart, and the dataset has 6");
+    check_untrained(head, "training.steps", "1",
+                    "its first output is no score for each class");
+    err = (struct error){0};
+    set(&config, "model.name", "none.onnx");
+    CHECK_INT(train_config_check(&config, &err), ASSAY_BAD_USAGE);
+    CHECK_HAS(err.text, "there is no such file");
+    train_config_release(&config);
+}
+
 TEST(a_file_of_weights_that_is_not_there_is_named)
 {
     struct train_config config = small_config();
@@ -354,7 +437,8 @@ static void use_cache(const char *model, bool has_weights)
 static struct train_plan plan_model(const struct train_config *config,
                                     struct str *path)
 {
-    struct train_plan plan = {.model = model_full_name(config->model.name)};
+    struct train_plan plan = {.model = model_full_name(config->model.name),
+                              .task = model_task(config->model.name)};
 
     CHECK_STATUS(train_model_plan(config, 38, &plan, path, &err), ASSAY_OK,
                  &err);
@@ -410,7 +494,8 @@ TEST(without_them_all_of_a_detector_learns_from_random_weights)
 TEST(of_coco_all_numbers_are_classes_and_of_pets_the_background_is_one)
 {
     struct train_config config = train_config_defaults();
-    struct train_plan plan = {.model = "fasterrcnn_resnet50_fpn"};
+    struct train_plan plan = {.model = "fasterrcnn_resnet50_fpn",
+                              .task = TASK_DETECTION};
     struct train_data data = {0};
 
     err = (struct error){0};
@@ -418,6 +503,7 @@ TEST(of_coco_all_numbers_are_classes_and_of_pets_the_background_is_one)
     CHECK_STATUS(train_data_open(&data, &config, &plan, &err), ASSAY_OK, &err);
     CHECK_INT(train_data_classes(&data, &config, &plan), 4);
     plan.model = "resnet18";
+    plan.task = TASK_CLASSIFICATION;
     CHECK_INT(train_data_classes(&data, &config, &plan), 3);
     config.dataset.kind = TRAIN_COCO;
     CHECK_INT(train_data_classes(&data, &config, &plan), 91);
