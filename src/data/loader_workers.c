@@ -172,19 +172,25 @@ static void *run_worker(void *context)
     return NULL;
 }
 
+/* A worker waits for the lock before it does anything: whoever asks for its
+ * name then, as a recorder does once, finds it. */
 static enum assay_status start_one(struct loader *loader, struct error *err)
 {
     size_t n = loader->n_threads;
     char name[16];
-    int failed = pthread_create(&loader->threads[n], NULL, run_worker, loader);
+    int failed;
 
+    snprintf(name, sizeof name, "loader %zu", n % 1000);
+    pthread_mutex_lock(&loader->lock);
+    failed = pthread_create(&loader->threads[n], NULL, run_worker, loader);
+    if (!failed)
+        pthread_setname_np(loader->threads[n], name);
+    pthread_mutex_unlock(&loader->lock);
     if (failed)
         return error_errno(err, failed,
                            "cannot start loader worker %zu of %zu; num_workers "
                            "can be less",
                            n + 1, loader->options.n_workers);
-    snprintf(name, sizeof name, "loader %zu", n % 1000);
-    pthread_setname_np(loader->threads[n], name);
     loader->n_threads++;
     return ASSAY_OK;
 }

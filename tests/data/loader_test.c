@@ -3,7 +3,9 @@
 
 #include "base/mem.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /* ---- fingerprints ----------------------------------------------------- */
 
@@ -403,6 +405,46 @@ TEST(no_more_batches_are_ahead_than_asked_for)
     CHECK(counted.most_ahead <= (6 + 1) * 2);
     CHECK_INT(counted.n_begun, 24 * 4);
     end(loader, pool, dataset);
+}
+
+/* The first thing that a worker does is take memory; it is told here, as a
+ * recorder is that asks for the thread's name. */
+struct names_seen {
+    pthread_t main;
+    atomic_int n_others; /* threads that were not called as they should be */
+};
+
+static void look_at_name(void *context, int64_t delta_bytes)
+{
+    struct names_seen *seen = context;
+    char name[16] = "";
+
+    (void)delta_bytes;
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    if (!pthread_equal(pthread_self(), seen->main) &&
+        strncmp(name, "loader ", 7) != 0)
+        atomic_fetch_add(&seen->n_others, 1);
+}
+
+TEST(workers_have_their_names_before_they_take_memory)
+{
+    struct names_seen seen = {.main = pthread_self()};
+
+    for (int i = 0; i < 30; i++) {
+        struct dataset *dataset = folders("named", 4, 0, 0);
+        struct pool *pool = new_pool();
+        struct loader_options options = classifier(dataset, pool, 1);
+        struct loader *loader;
+        struct batch batch;
+
+        options.n_workers = 4;
+        pool_observe(pool, (struct pool_observer){look_at_name, &seen});
+        loader = begin(&options);
+        while (next(loader, &batch))
+            batch_release(&batch);
+        end(loader, pool, dataset);
+    }
+    CHECK_INT(seen.n_others, 0);
 }
 
 TEST(a_loader_that_is_in_the_middle_of_it_stops_cleanly)
