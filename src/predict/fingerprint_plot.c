@@ -186,24 +186,36 @@ static void draw_means(struct page *page, const struct axis *across,
     }
 }
 
-static void draw_errors(struct page *page, struct area area)
+/* Wide enough for every row, and for the line of means, which lies above them
+ * where all are predicted too low. */
+static void error_axes(const struct page *page, struct axis *across,
+                       struct axis *up)
 {
-    struct axis across = {.low = INFINITY, .high = 0, .is_log = true};
-    struct axis up = {.low = -10, .high = 10};
-
+    *across = (struct axis){.low = INFINITY, .high = 0, .is_log = true};
+    *up = (struct axis){.low = -10, .high = 10};
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
         if (!is_shown(page, row))
             continue;
-        across.low = fmin(across.low, row->batch);
-        across.high = fmax(across.high, row->batch);
-        up.low = fmin(up.low, error_of(row));
-        up.high = fmax(up.high, error_of(row));
+        across->low = fmin(across->low, row->batch);
+        across->high = fmax(across->high, row->batch);
+        up->low = fmin(up->low, error_of(row));
+        up->high = fmax(up->high, error_of(row));
     }
-    across.low *= 0.9;
-    across.high *= 1.1;
-    axis_round(&up, 6);
+    for (double batch = next_batch(page, 0); isfinite(batch);
+         batch = next_batch(page, batch))
+        up->high = fmax(up->high, mean_at(page, batch));
+    across->low *= 0.9;
+    across->high *= 1.1;
+    axis_round(up, 6);
+}
+
+static void draw_errors(struct page *page, struct area area)
+{
+    struct axis across, up;
+
+    error_axes(page, &across, &up);
     axis_below(page, area, &across, "batch");
     axis_left(page, area, &up, "error, %");
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {

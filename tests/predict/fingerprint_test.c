@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct fingerprint *learn(const struct data_set *set, const char *train)
@@ -257,6 +258,54 @@ TEST(errors_are_counted_on_rows_not_seen)
     CHECK_HAS(err.text, "made from");
     evaluation_release(&evaluation);
     selection_release(&all);
+    fingerprint_free(fingerprint);
+    data_set_release(&set);
+}
+
+/* The least y that the line of means, the only one so thick, comes to. */
+static double highest_mean(const char *svg)
+{
+    double highest = 1e9, y[2];
+    const char *at = svg;
+
+    while ((at = strstr(at, "stroke-width:1.4"))) {
+        const char *path = strstr(at, "d=\"M ");
+
+        CHECK(path &&
+              sscanf(path, "d=\"M %*f %lf L %*f %lf", &y[0], &y[1]) == 2);
+        highest = fmin(highest, fmin(y[0], y[1]));
+        at = path;
+    }
+    return highest;
+}
+
+TEST(the_line_of_mean_errors_stays_inside_of_its_panel)
+{
+    /* The panels of errors begin below those of values. */
+    static const double top = 440;
+    struct evaluated rows[2];
+    struct evaluated_network network = {.name = "net0"};
+    struct evaluation evaluation = {
+        .networks = &network, .n_networks = 1, .rows = rows, .n_rows = 2};
+    struct data_set set = {0};
+    struct fingerprint *fingerprint;
+    struct error err = {0};
+    struct str svg = {0};
+    struct sink sink = sink_to_str(&svg);
+
+    for (int i = 0; i < 2; i++)
+        rows[i] = (struct evaluated){.target = TARGET_LATENCY,
+                                     .batch = 1 + i,
+                                     .measured = 100,
+                                     .estimate = {.value = 30}};
+    device_measure(&set, 1, 0.02, 8);
+    fingerprint = learn(&set, "net0");
+    CHECK_STATUS(
+        evaluation_plot(&evaluation, fingerprint, SHEET_SVG, &sink, &err),
+        ASSAY_OK, &err);
+    CHECK(highest_mean(str_text(&svg)) >= top);
+    CHECK(highest_mean(str_text(&svg)) < 1e9);
+    str_release(&svg);
     fingerprint_free(fingerprint);
     data_set_release(&set);
 }
