@@ -11,7 +11,9 @@
 #include "formats/model_file.h"
 #include "predict/describe_graph.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct settings {
@@ -73,7 +75,7 @@ static const struct option options[] = {
      .kind = OPTION_TEXT,
      .value = "NETWORK",
      .help = "the network that it is a pruned level of",
-     .shown_default = "the one of its name",
+     .shown_default = "the one of its name, a level behind it or not",
      FIELD(family)},
     {.name = "level",
      .kind = OPTION_INTEGER,
@@ -308,8 +310,11 @@ static enum assay_status check_network(struct prediction *prediction,
                                        const struct settings *settings,
                                        struct error *why, struct error *err)
 {
-    if (!fingerprint_check(prediction->fingerprint, prediction->stage,
-                           description, why))
+    struct description shown = *description;
+
+    shown.network = (char *)prediction->network;
+    if (!fingerprint_check(prediction->fingerprint, prediction->stage, &shown,
+                           why))
         return ASSAY_OK;
     prediction->outside = why->text;
     return settings->anyway ? ASSAY_OK
@@ -317,33 +322,72 @@ static enum assay_status check_network(struct prediction *prediction,
                                         "%s; --anyway predicts it", why->text);
 }
 
-/* Whether the fingerprint was made from the family. */
-static enum assay_status check_family(const struct fingerprint *fingerprint,
-                                      const char *family, struct error *err)
+/* The name that the fingerprint has for a network it was made from; NULL: it
+ * was not. */
+static const char *find_network(const struct fingerprint *fingerprint,
+                                const char *name)
 {
     const struct data_set *data = fingerprint_data(fingerprint);
 
     for (size_t i = 0; i < data->n_descriptions; i++) {
-        if (strcmp(data->descriptions[i].network, family) == 0)
-            return ASSAY_OK;
+        if (strcmp(data->descriptions[i].network, network_canonical(name)) == 0)
+            return data->descriptions[i].network;
     }
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "--family: the fingerprint was not made from '%s'; 'assay "
-                     "fingerprint show' names those it was made from",
-                     family);
+    return NULL;
+}
+
+/* "resnet50_30", and "resnet50_30_2", are levels of resnet50: so `assay prune`
+ * and campaigns are wont to call them. */
+static const char *find_family(const struct fingerprint *fingerprint,
+                               const char *name)
+{
+    const char *found = find_network(fingerprint, name);
+    char shorter[128];
+    size_t n = strlen(name);
+
+    for (int i = 0; !found && i < 2 && n < sizeof shorter; i++) {
+        size_t n_digits = 0;
+
+        while (n_digits < n && isdigit((unsigned char)name[n - n_digits - 1]))
+            n_digits++;
+        if (!n_digits || n_digits + 1 >= n || name[n - n_digits - 1] != '_')
+            return NULL;
+        n -= n_digits + 1;
+        snprintf(shorter, sizeof shorter, "%.*s", (int)n, name);
+        found = find_network(fingerprint, shorter);
+    }
+    return found;
 }
 
 /* A description under the name of its family; borrows everything. */
-static enum assay_status name_family(const struct prediction *prediction,
+static enum assay_status name_family(struct prediction *prediction,
                                      const struct settings *settings,
                                      const struct description *description,
                                      struct description *as, struct error *err)
 {
+    const char *name =
+        settings->family ? settings->family : description->network;
+
     *as = *description;
-    if (!settings->family)
-        return ASSAY_OK;
-    as->network = (char *)network_canonical(settings->family);
-    return check_family(prediction->fingerprint, as->network, err);
+    prediction->family = settings->family
+                             ? find_network(prediction->fingerprint, name)
+                             : find_family(prediction->fingerprint, name);
+    if (prediction->family)
+        as->network = (char *)prediction->family;
+    else if (settings->family || settings->level >= 0)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s: the fingerprint was not made from '%s'; 'assay "
+                         "fingerprint show' names those it was made from%s",
+                         settings->family ? "--family" : "--level", name,
+                         settings->family ? "" : ", --family one of them");
+    return ASSAY_OK;
+}
+
+/* As the user calls it; of a file, as that calls its model. */
+static const char *shown_name(const char *model,
+                              const struct description *description)
+{
+    return model_full_name(network_model(model)) ? model : description->network;
 }
 
 static enum assay_status predict(struct prediction *prediction,
@@ -351,6 +395,7 @@ static enum assay_status predict(struct prediction *prediction,
                                  struct error *err)
 {
     const struct settings *settings = arguments->settings;
+    const char *model = arguments->operands.items[0];
     struct description description = {0}, as = {0};
     struct error why = {0};
     int64_t first = 1, last = 1;
@@ -360,13 +405,13 @@ static enum assay_status predict(struct prediction *prediction,
     if (!st)
         st = find_range(settings, prediction, has_range, &first, &last, err);
     if (!st)
-        st = describe_model(settings, arguments->operands.items[0],
-                            &description, err);
+        st = describe_model(settings, model, &description, err);
+    if (!st)
+        prediction->network = shown_name(model, &description);
     if (!st)
         st = check_network(prediction, &description, settings, &why, err);
     if (!st)
         st = name_family(prediction, settings, &description, &as, err);
-    prediction->network = description.network;
     prediction->usable_mb = fingerprint_usable_mb(
         prediction->fingerprint, prediction->stage,
         settings->memory ? (double)settings->memory / 0x1p20 : (double)NAN);

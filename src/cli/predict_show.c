@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "views/line.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,17 +62,23 @@ static void show_head(const struct prediction *prediction, struct sink *sink,
     for (int t = 0; prediction->n_rows && t < N_TARGETS; t++) {
         const struct estimate *first = &prediction->rows[0].of[t];
 
-        if (prediction->has[t])
-            sink_printf(sink, "%-8s by %s, %s\n", target_names[t],
-                        method_names[first->method],
-                        first->sight == SIGHT_LEVELS
-                            ? "a network that the fingerprint was made from"
-                            : "a network that it was not made from");
+        if (!prediction->has[t])
+            continue;
+        sink_printf(sink, "%-8s by %s, a network that ", target_names[t],
+                    method_names[first->method]);
+        if (first->sight != SIGHT_LEVELS) {
+            sink_puts(sink, "it was not made from\n");
+            continue;
+        }
+        sink_puts(sink, "the fingerprint was made from (");
+        text_put(sink, term, prediction->family);
+        sink_puts(sink, ")\n");
     }
     if (prediction->outside) {
-        sink_puts(sink, "caution  ");
-        text_put(sink, term, prediction->outside);
-        sink_puts(sink, "\n");
+        struct line line = line_begin(sink, term, "caution");
+
+        line_sentence(&line, prediction->outside);
+        line_end(&line);
     }
 }
 
@@ -104,11 +111,15 @@ static void show_largest(const struct prediction *prediction, struct sink *sink)
 {
     char size[UNITS_MAX];
 
-    if (!prediction->has[TARGET_MEMORY] || isnan(prediction->usable_mb) ||
-        prediction->n_rows < 2)
+    if (!prediction->has[TARGET_MEMORY] || isnan(prediction->usable_mb))
         return;
-    sink_printf(sink, "\n%s can be used: ",
+    sink_printf(sink, "\n%s can be used",
                 units_bytes(size, prediction->usable_mb * 0x1p20));
+    if (prediction->n_rows < 2) {
+        sink_puts(sink, "\n");
+        return;
+    }
+    sink_puts(sink, ": ");
     if (!prediction->largest)
         sink_puts(sink, "no batch of these fits");
     else if (prediction->largest == prediction->last)

@@ -17,6 +17,8 @@ struct predicted {
 struct prediction {
     const struct fingerprint *fingerprint;
     const char *network;
+    const char *family; /* that it is a level of, as the fingerprint calls it;
+                           NULL: it was not made from it */
     enum stage stage;
     bool has[N_TARGETS];
     struct predicted *rows;

@@ -13,3 +13,13 @@ assay predict resnet18 --on d.fp --batch 0
 echo "exit $?"
 assay predict resnet19 --on d.fp
 echo "exit $?"
+# A network is known by its name, with a level behind it or without.
+assay prune mobilenet_v2 --input size=64x64 -p 50 -o tiny_50.net >/dev/null
+sed 's/^model tiny_50/model other/' tiny_50.net >other.net
+assay predict tiny_50.net --on d.fp --batch 4 --anyway | grep '^latency'
+assay predict other.net --on d.fp --batch 4 --anyway --level 50
+echo "exit $?"
+assay predict other.net --on d.fp --batch 4 --anyway --family tinny
+echo "exit $?"
+assay predict mobilenetv2 --on d.fp --batch 4
+echo "exit $?"
