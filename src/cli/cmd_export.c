@@ -1,12 +1,8 @@
 /* cli/cmd_export.c - assay export: a model as a file that others read. */
 #include "cli/command.h"
 
-#include "base/units.h"
 #include "cli/model_graph.h"
 #include "cli/result.h"
-
-#include <stdio.h>
-#include <sys/stat.h>
 
 struct settings {
     struct run_settings run;
@@ -42,15 +38,17 @@ static const struct option options[] = {
     {.kind = OPTION_END},
 };
 
-static enum assay_status show(const char *path, struct error *err)
+static enum assay_status show(const struct model_graph *model,
+                              struct error *err)
 {
-    char size[UNITS_MAX] = "", text[512];
-    struct stat info;
+    struct str text = {0};
+    enum assay_status st =
+        str_printf(&text, "wrote    %s\n", str_text(&model->saved))
+            ? error_nomem(err, text.n, "a line")
+            : result_print(text.text, err);
 
-    if (stat(path, &info) == 0)
-        units_file_size(size, (double)info.st_size);
-    snprintf(text, sizeof text, "wrote    %s %s\n", path, size);
-    return result_print(text, err);
+    str_release(&text);
+    return st;
 }
 
 static enum assay_status run_export(const struct arguments *arguments,
@@ -70,7 +68,7 @@ static enum assay_status run_export(const struct arguments *arguments,
     if (!st)
         st = model_graph_save(&model, model.graph, settings.output, NULL, err);
     if (!st)
-        st = show(settings.output, err);
+        st = show(&model, err);
     model_graph_release(&model);
     return st;
 }

@@ -12,6 +12,7 @@
 #include "train/train.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct fit_settings {
     struct train_settings train; /* those of `assay train` that matter here */
@@ -166,6 +167,55 @@ static void show_start(const struct search *search)
     fflush(stdout);
 }
 
+/* As a shell takes it. */
+static void put_word(struct sink *sink, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:+-,";
+
+    sink_puts(sink, " ");
+    if (*word && !word[strspn(word, plain)]) {
+        sink_puts(sink, word);
+        return;
+    }
+    sink_puts(sink, "'");
+    for (; *word; word++) {
+        if (*word == '\'')
+            sink_puts(sink, "'\\'");
+        sink_printf(sink, "%c", *word);
+    }
+    sink_puts(sink, "'");
+}
+
+static void put_list(struct sink *sink, const char *option,
+                     const struct words *words)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        sink_printf(sink, " %s", option);
+        put_word(sink, words->items[i]);
+    }
+}
+
+/* The training that was tried. */
+static void put_command(const struct search *search, struct sink *sink)
+{
+    const struct train_settings *given = &search->settings->train;
+
+    sink_puts(sink, "assay train");
+    if (search->config.path)
+        put_word(sink, search->config.path);
+    if (given->is_synthetic)
+        sink_puts(sink, " --synthetic");
+    if (given->min_size)
+        sink_printf(sink, " --min-size %" PRId64, given->min_size);
+    if (given->workers >= 0)
+        sink_printf(sink, " --workers %" PRId64, given->workers);
+    if (given->threads)
+        sink_printf(sink, " --threads %" PRId64, given->threads);
+    put_list(sink, "--set", &given->set);
+    put_list(sink, "--recompute", &given->recompute);
+}
+
 static void show_answer(const struct search *search,
                         const struct fit_result *result)
 {
@@ -182,9 +232,9 @@ static void show_answer(const struct search *search,
         sink_puts(sink, "; no larger one was to be tried");
     else
         sink_printf(sink, "; %" PRId64 " does not fit", result->batch + 1);
-    sink_printf(sink, "\nnext     assay train%s%s --batch %" PRId64 "\n",
-                search->config.path ? " " : "",
-                search->config.path ? search->config.path : "", result->batch);
+    sink_puts(sink, "\nnext     ");
+    put_command(search, sink);
+    sink_printf(sink, " --batch %" PRId64 "\n", result->batch);
 }
 
 /* ---- the command -------------------------------------------------------- */

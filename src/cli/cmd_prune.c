@@ -163,6 +163,7 @@ static enum assay_status prune_one(struct task *task, int64_t number,
         if (!st)
             st = save(task, pruned, err);
         view->path = str_text(&task->path);
+        view->saved = str_text(&model->saved);
     }
     graph_free(pruned);
     return st;

@@ -1,6 +1,7 @@
 /* cli/model_graph.c - see model_graph.h. */
 #include "cli/model_graph.h"
 
+#include "cli/result.h"
 #include "formats/load_weights.h"
 #include "formats/model_file.h"
 #include "formats/net.h"
@@ -8,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static enum assay_status load_weights(struct model_graph *model,
                                       struct error *err)
@@ -63,6 +65,7 @@ enum assay_status model_graph_fill(struct model_graph *model,
 void model_graph_release(struct model_graph *model)
 {
     str_release(&model->input_text);
+    str_release(&model->saved);
     model_inputs_release(&model->inputs);
     graph_free(model->graph);
     pool_free(model->pool);
@@ -130,13 +133,39 @@ static struct shape open_shape(const struct shape *shape)
     return open;
 }
 
-static enum assay_status save_net(const struct graph *graph,
+static bool are_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+
+    return stat(a, &first) == 0 && stat(b, &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/* Its weights lie beside it, and not where those are that it is made from: a
+ * checkpoint of a training, say. */
+static enum assay_status save_net(struct model_graph *model,
+                                  const struct graph *graph,
                                   const struct survey *survey, const char *path,
                                   const char *note, struct error *err)
 {
     struct net_notes notes = {.text = note, .survey = survey};
+    const char *from = model->job.options.weights;
+    struct str weights = {0};
+    enum assay_status st = net_weights_path(path, &weights, err);
 
-    return net_save(graph, path, &notes, err);
+    if (!st && from && are_same_file(from, weights.text))
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "the weights of %s would be written over %s, which it "
+                       "is made from; another name is wanted",
+                       path, from);
+    if (!st)
+        st = net_save(graph, path, &notes, err);
+    if (!st)
+        st = result_list(path, &model->saved, err);
+    if (!st && graph_has_data(graph))
+        st = result_list(weights.text, &model->saved, err);
+    str_release(&weights);
+    return st;
 }
 
 static enum assay_status save_onnx(struct model_graph *model,
@@ -154,7 +183,8 @@ static enum assay_status save_onnx(struct model_graph *model,
         return error_set(err, ASSAY_UNSUPPORTED, "%zu inputs are too many", n);
     for (size_t i = 0; i < n; i++)
         shapes[i] = *graph_input_shape(graph, i);
-    return onnx_save(graph, shapes, survey, path, err);
+    st = onnx_save(graph, shapes, survey, path, err);
+    return st ? st : result_list(path, &model->saved, err);
 }
 
 enum assay_status model_graph_save(struct model_graph *model,
@@ -164,6 +194,7 @@ enum assay_status model_graph_save(struct model_graph *model,
     struct survey survey = {0};
     enum assay_status st = model_graph_check_path(path, err);
 
+    str_clear(&model->saved);
     if (!st)
         st = name_after(graph, path, err);
     if (!st)
@@ -175,7 +206,7 @@ enum assay_status model_graph_save(struct model_graph *model,
             graph_declare_input(graph, graph_input_at(graph, i), &shape);
     }
     if (!st && ends_with(path, ".net"))
-        st = save_net(graph, &survey, path, note, err);
+        st = save_net(model, graph, &survey, path, note, err);
     else if (!st)
         st = save_onnx(model, graph, &survey, path, err);
     survey_release(&survey);

@@ -16,6 +16,8 @@ struct model_graph {
     struct graph *graph;
     struct model_inputs inputs; /* shapes alone */
     struct str input_text;      /* "images 1x3x224x224" */
+    struct str saved;           /* files that the last save wrote, with their
+                                   sizes: "x.net 1.2 kB, x.safetensors 9.1 MB" */
 };
 
 /* The model that the operand names, with the weights that --weights names or

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 enum { most_groups = 8 }; /* unless all are asked for */
 
@@ -42,16 +41,6 @@ static void put_groups(const struct prune_view *view, bool has_all,
         sink_printf(sink, "... and %zu more (--all)\n", report->n_groups - n);
 }
 
-static void put_file(const char *path, struct sink *sink)
-{
-    char size[UNITS_MAX] = "";
-    struct stat info;
-
-    if (stat(path, &info) == 0)
-        units_file_size(size, (double)info.st_size);
-    sink_printf(sink, "\nwrote    %s %s\n", path, size);
-}
-
 void prune_show_table(const struct prune_view *view, bool has_all,
                       struct sink *sink)
 {
@@ -75,7 +64,7 @@ void prune_show_table(const struct prune_view *view, bool has_all,
     sink_printf(sink, "   %s\n", view->input);
     put_groups(view, has_all, sink);
     if (view->path)
-        put_file(view->path, sink);
+        sink_printf(sink, "\nwrote    %s\n", view->saved);
 }
 
 static void put_pair(struct json_writer *json, const char *key, uint64_t before,

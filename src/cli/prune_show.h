@@ -15,6 +15,7 @@ struct prune_view {
     struct prune_report report;
     uint64_t parameters[2], macs[2]; /* PRUNE_BEFORE, PRUNE_AFTER */
     const char *path;                /* of what was written; NULL: nothing */
+    const char *saved;               /* the same, with sizes and weights */
 };
 
 void prune_show_table(const struct prune_view *view, bool has_all,

@@ -61,7 +61,7 @@ static enum assay_status check_sizes(const struct graph *graph, size_t input,
     for (int i = 0; i < shape->rank; i++) {
         is_free |= shape->dims[i] < 0;
         if (shape->dims[i] < 0)
-            possible.dims[i] = 640;
+            possible.dims[i] = i || shape->rank < 4 ? 640 : 1;
     }
     if (!is_free)
         return ASSAY_OK;

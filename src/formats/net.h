@@ -25,6 +25,10 @@ enum assay_status net_write(const struct graph *graph, const char *weights,
 enum assay_status net_save(const struct graph *graph, const char *path,
                            const struct net_notes *notes, struct error *err);
 
+/* Where that is: "folder/x.safetensors" of "folder/x.net". */
+enum assay_status net_weights_path(const char *path, struct str *out,
+                                   struct error *err);
+
 /* Whether a file that begins so is one. */
 bool net_is(const void *begin, size_t n);
 

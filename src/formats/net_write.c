@@ -329,9 +329,8 @@ static enum assay_status list_weights(const struct writer *writer,
     return ASSAY_OK;
 }
 
-/* "folder/x.net" to "folder/x.safetensors". */
-static enum assay_status weights_path(const char *path, struct str *out,
-                                      struct error *err)
+enum assay_status net_weights_path(const char *path, struct str *out,
+                                   struct error *err)
 {
     size_t n = strlen(path);
 
@@ -372,7 +371,7 @@ enum assay_status net_save(const struct graph *graph, const char *path,
     if (!st)
         st = list_weights(&writer, &list, err);
     if (!st && list.n) {
-        st = weights_path(path, &weights, err);
+        st = net_weights_path(path, &weights, err);
         if (!st)
             st = safetensors_write(weights.text, list.items, list.n, NULL, 0,
                                    err);

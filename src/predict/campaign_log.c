@@ -61,9 +61,11 @@ static enum assay_status check_version(struct campaign_log *log,
         version = sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     if (!st && version > schema_version)
-        st = error_set(err, ASSAY_UNSUPPORTED,
-                       "the log %s is of version %d; this program knows %d",
-                       log->path, version, schema_version);
+        st =
+            error_set(err, ASSAY_UNSUPPORTED,
+                      "the log %s is of version %d, and this program knows %d; "
+                      "take the newer program, or another log_dir",
+                      log->path, version, schema_version);
     if (!st && version == 1 &&
         sqlite3_exec(log->db, add_columns, NULL, NULL, NULL))
         st = fail(log, "opening the log", err);

@@ -16,7 +16,7 @@
 struct source {
     struct pool *pool;
     struct graph *graph;
-    struct shape inputs[16];
+    bool is_filled; /* with random weights, for their norms */
 };
 
 static void source_release(struct source *source)
@@ -128,7 +128,9 @@ static enum assay_status open_source(const struct campaign_config *config,
                        "%s has %zu inputs; a campaign measures networks with "
                        "one",
                        name, graph_input_count(source->graph));
-    if (!st && config->mode == PRUNE_L1 && !graph_has_data(source->graph))
+    source->is_filled =
+        !st && config->mode == PRUNE_L1 && !graph_has_data(source->graph);
+    if (source->is_filled)
         st = model_fill(source->graph, source->pool,
                         (uint64_t)config->create.seed, err);
     return st;
@@ -175,8 +177,8 @@ static enum assay_status prune_to(const struct campaign_config *config,
              name, (long long)level, (long long)options.seed);
     notes.text = note;
     for (uint32_t i = 0;
-         !st && config->mode == PRUNE_L1 && i < graph_value_count(pruned);
-         i++) { /* random ones were only there to be compared */
+         !st && source->is_filled && i < graph_value_count(pruned);
+         i++) { /* they were only there to be compared */
         if (graph_value(pruned, i)->kind != VALUE_CONSTANT)
             graph_release_data(pruned, i);
     }

@@ -3,6 +3,8 @@
 #include "predict/campaign.h"
 
 #include "base/file.h"
+#include "formats/net.h"
+#include "models/models.h"
 #include "predict/campaign_names.h"
 #include "test.h"
 
@@ -186,6 +188,54 @@ TEST(networks_that_are_not_there_are_named)
     check_network_refused("models/resnet.py", "written in Python");
     check_network_refused("x.onnx", "x.onnx");
     check_network_refused("faster-rcnn", "a campaign measures classifiers");
+}
+
+/* A network of two convolutions, with weights or without. */
+static void write_network(const char *name, bool has_weights)
+{
+    static const char text[] =
+        "assay-net 1\nmodel own Net\nmodule a Conv2d\nmodule b Conv2d\n"
+        "input images float32 ?x3x8x8\n"
+        "parameter a.weight float32 8x3x3x3 normal 0.2\n"
+        "parameter b.weight float32 4x8x1x1 normal 0.2\n"
+        "%0 = Conv2d(images, a.weight, -, -) in a stride=1,1 dilation=1,1 "
+        "groups=1\n"
+        "%1 = Conv2d(%0, b.weight, -, -) in b stride=1,1 dilation=1,1 "
+        "groups=1\noutput y %1\n";
+    const struct net_notes notes = {0};
+    struct pool *pool;
+    struct graph *graph;
+
+    CHECK_STATUS(pool_new(&pool, &err), ASSAY_OK, &err);
+    CHECK_STATUS(net_read(text, strlen(text), pool, &graph, &err), ASSAY_OK,
+                 &err);
+    if (has_weights)
+        CHECK_STATUS(model_fill(graph, pool, 0, &err), ASSAY_OK, &err);
+    CHECK_STATUS(net_save(graph, test_path(name), &notes, &err), ASSAY_OK,
+                 &err);
+    graph_free(graph);
+    pool_free(pool);
+}
+
+TEST(by_norm_pruned_networks_keep_the_weights_that_were_compared)
+{
+    struct campaign_config config;
+    char text[2048];
+
+    write_network("own.net", true);
+    write_network("bare.net", false);
+    snprintf(text, sizeof text,
+             "[create_network_dataset]\nnetworks= ['%s', '%s']\n"
+             "pruning_perc= [50]\nmode= l1\nmodel_path= %s\n",
+             test_path("own.net"), test_path("bare.net"), test_path("l1"));
+    CHECK_STATUS(read_config("l1.ini", text, &config), ASSAY_OK, &err);
+    CHECK_STATUS(campaign_make_networks(&config, NULL, NULL, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(access(test_path("l1/own_50.net"), R_OK), 0);
+    CHECK_INT(access(test_path("l1/own_50.safetensors"), R_OK), 0);
+    CHECK_INT(access(test_path("l1/bare_50.net"), R_OK), 0);
+    CHECK(access(test_path("l1/bare_50.safetensors"), F_OK) != 0);
+    campaign_config_release(&config);
 }
 
 /* ---- tests that go wrong ---------------------------------------------------
