@@ -29,9 +29,14 @@ static enum assay_status put_script(const struct launch *launch,
         str_printf(script,
                    "#!/bin/sh\n#SBATCH --job-name=assay-campaign\n"
                    "#SBATCH --array=1-%zu\n#SBATCH --chdir=%s\n"
-                   "#SBATCH --output=%s/slurm-%%a.txt\nexec ",
+                   "#SBATCH --output=%s/slurm-%%a.txt\n",
                    launch->n_shards, folder, launch->log_dir);
 
+    if (!st && launch->n_threads)
+        st = str_printf(script, "#SBATCH --cpus-per-task=%lld\n",
+                        (long long)launch->n_threads);
+    if (!st)
+        st = str_append(script, "exec ");
     if (!st)
         st = quote(script, program);
     if (!st)
@@ -112,7 +117,8 @@ enum assay_status launch_submit(const char *path, struct str *answer,
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (st || !WIFEXITED(status) || WEXITSTATUS(status))
-        return error_set(err, ASSAY_IO, "sbatch refused the script %s: %.120s",
-                         path, str_text(answer));
+        return error_set(err, ASSAY_IO, "sbatch refused the script %s: %.*s",
+                         path, (int)strcspn(str_text(answer), "\n"),
+                         str_text(answer));
     return ASSAY_OK;
 }

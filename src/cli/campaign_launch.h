@@ -6,10 +6,13 @@
 
 #include "base/str.h"
 
+#include <stdint.h>
+
 struct launch {
     const char *config;  /* the configuration, as it was given */
     const char *log_dir; /* where the jobs' outputs go */
     size_t n_shards;
+    int64_t n_threads;   /* of each; 0: what Slurm gives */
     const char *options; /* further words of the command line; may be "" */
 };
 

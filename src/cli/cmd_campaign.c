@@ -117,8 +117,10 @@ static void tell_test(void *context, const struct campaign_progress *progress)
     (void)context;
     if (!result)
         return;
-    if (!result->is_passed)
-        snprintf(value, sizeof value, "failed");
+    if (!result->is_passed && strncmp(result->reason, "skipped", 7) == 0)
+        value[0] = '\0';
+    else if (!result->is_passed)
+        snprintf(value, sizeof value, "failed, ");
     else if (test->target == TARGET_LATENCY)
         units_time(value, result->latency_ms * 1e6);
     else
@@ -130,10 +132,9 @@ static void tell_test(void *context, const struct campaign_progress *progress)
     else
         snprintf(place, sizeof place, "%zu/%zu", progress->n_done,
                  progress->n_tests);
-    fprintf(stderr, "%s %s %lld %% batch %lld %s %s: %s%s%s%s%s\n", place,
+    fprintf(stderr, "%s %s %lld %% batch %lld %s %s: %s%s%s%s\n", place,
             test->network, (long long)test->level, (long long)test->batch,
             stage_names[test->stage], target_names[test->target], value,
-            result->is_passed ? "" : ", ",
             result->is_passed ? "" : result->reason, left[0] ? "   left " : "",
             left);
 }
@@ -177,6 +178,11 @@ static enum assay_status show_end(const struct job *job,
         sink_printf(result.sink,
                     "wrote    %s/measurements.csv, layers.csv, "
                     "networks.csv, network_ops.csv\n",
+                    job->config.profile.log_dir);
+    else
+        sink_printf(result.sink,
+                    "next     when all parts have ended: assay campaign merge "
+                    "%s\n",
                     job->config.profile.log_dir);
     return result_close(&result, sink_status(result.sink, err), err);
 }
@@ -253,7 +259,8 @@ static enum assay_status launch(const struct job *job, struct error *err)
     struct str script = {0}, words = {0}, path = {0}, answer = {0};
     struct launch how = {.config = job->config_path,
                          .log_dir = job->config.profile.log_dir,
-                         .n_shards = (size_t)job->settings->shards};
+                         .n_shards = (size_t)job->settings->shards,
+                         .n_threads = job->settings->threads};
     enum assay_status st = pass_options(job->settings, &words, err);
 
     how.options = str_text(&words);
@@ -265,6 +272,11 @@ static enum assay_status launch(const struct job *job, struct error *err)
         st = save_script(job, &script, &path, err);
         if (!st)
             st = launch_submit(path.text, &answer, err);
+        if (!st && str_printf(&answer,
+                              "next     when its jobs have ended: assay "
+                              "campaign merge %s\n",
+                              job->config.profile.log_dir))
+            st = error_nomem(err, answer.n, "a line");
         if (!st)
             st = result_print(str_text(&answer), err);
     }
@@ -332,6 +344,17 @@ static enum assay_status join_folder(struct campaign_log *log,
     return st;
 }
 
+/* Without slashes at its end; short enough for a line. */
+static size_t path_length(const char *path)
+{
+    enum { most = 150 };
+    size_t n = strlen(path);
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return n < most ? n : most;
+}
+
 static enum assay_status merge(const struct words *words, struct error *err)
 {
     const char *folder = words->n > 1 ? words->items[1] : NULL;
@@ -355,11 +378,10 @@ static enum assay_status merge(const struct words *words, struct error *err)
         st = campaign_write_csv(log, folder, err);
     campaign_log_close(log);
     str_release(&path);
-    snprintf(
-        text, sizeof text,
-        "merged   %zu logs, %zu new tests\nwrote    %.150s/measurements.csv "
-        "and the other files\n",
-        n_logs, n_tests, folder);
+    snprintf(text, sizeof text,
+             "merged   %zu logs, %zu new tests\nwrote    %.*s/measurements.csv "
+             "and the other files\n",
+             n_logs, n_tests, (int)path_length(folder), folder);
     return st ? st : result_print(text, err);
 }
 
