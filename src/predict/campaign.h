@@ -76,6 +76,10 @@ campaign_measure campaign_measure_here;
 /* The private memory of this process, which limits are on; 0: not known. */
 double campaign_own_mb(void);
 
+/* Whether a test failed for want of memory: it says that what it needs is more
+ * than its limit, where another failure says nothing. */
+bool campaign_is_nomem(const struct campaign_result *result);
+
 struct campaign_limits {
     size_t memory_bytes; /* beside what the process begins with; 0: nine
                             tenths of what is free */

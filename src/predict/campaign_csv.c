@@ -110,7 +110,8 @@ static void close_row(struct writer *writer)
     put_number(sink, any->free_mb > 0, any->free_mb);
     put_number(sink, any->capacity_mb > 0, any->capacity_mb);
     put_flag(sink, true, is_latency);
-    put_flag(sink, true, is_memory);
+    put_flag(sink, true,
+             is_memory || (has_memory && campaign_is_nomem(memory)));
     put_flag(sink, true, row->has_description);
     put_number(sink, any->lane > 0, any->lane);
     sink_puts(sink, "\n");

@@ -151,6 +151,14 @@ static enum told read_answer(int from, double seconds, struct answer *answer)
     return TOLD_ALL;
 }
 
+static const char nomem_words[] = "out of memory";
+
+bool campaign_is_nomem(const struct campaign_result *result)
+{
+    return !result->is_passed &&
+           strncmp(result->reason, nomem_words, strlen(nomem_words)) == 0;
+}
+
 static void explain(struct campaign_result *result, enum told told,
                     const struct answer *answer, int status, double seconds,
                     size_t memory_bytes)
@@ -170,8 +178,8 @@ static void explain(struct campaign_result *result, enum told told,
                  "ended with code %d at a limit of %s", WEXITSTATUS(status),
                  limit);
     else if (answer->status == ASSAY_NOMEM)
-        snprintf(result->reason, sizeof result->reason,
-                 "out of memory at a limit of %s", limit);
+        snprintf(result->reason, sizeof result->reason, "%s at a limit of %s",
+                 nomem_words, limit);
     else
         snprintf(result->reason, sizeof result->reason, "%.150s",
                  answer->error.text);

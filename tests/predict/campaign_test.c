@@ -8,6 +8,7 @@
 #include "predict/campaign_names.h"
 #include "test.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -638,6 +639,44 @@ TEST(the_data_folder_of_a_campaign_is_one_that_fingerprints_read)
     data_set_release(&set);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
+}
+
+/* Rows of a campaign that say "this did not fit". */
+static size_t count_failed(const char *name, campaign_measure *measure)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct data_set set = {0};
+    struct campaign_log *log;
+    size_t n = 0;
+
+    make_config(&config, "stage= ['inference']\nprofile_variables= "
+                         "['memory']\n");
+    make_tests(&config, &tests);
+    log = open_log(name);
+    CHECK(mkdir(test_path("bounds"), 0700) == 0 || errno == EEXIST);
+    /* Of 1 GiB for each image the batches of 1 and 2 fit. */
+    run(&config, &tests, log, measure, (size_t)3 << 30, 0, 0);
+    CHECK_STATUS(campaign_write_csv(log, test_path("bounds"), &err), ASSAY_OK,
+                 &err);
+    campaign_log_close(log);
+    CHECK_STATUS(data_set_read(&set, test_path("bounds"), &err), ASSAY_OK,
+                 &err);
+    for (size_t i = 0; i < set.n_rows; i++) {
+        n += set.rows[i].is_failed;
+        CHECK(!set.rows[i].is_failed ||
+              isnan(set.rows[i].value[TARGET_MEMORY]));
+    }
+    data_set_release(&set);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+    return n;
+}
+
+TEST(what_ran_out_of_memory_is_kept_as_a_bound_and_other_failures_are_not)
+{
+    CHECK_INT(count_failed("nomem.sqlite", take_much), 2); /* both levels */
+    CHECK_INT(count_failed("crash.sqlite", crash), 0);
 }
 
 TEST(a_log_that_is_none_is_refused)
