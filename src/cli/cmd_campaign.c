@@ -94,6 +94,7 @@ struct job {
     struct campaign_config config;
     struct campaign_tests tests;
     size_t n_made;
+    size_t n_left; /* tests that were not run: it was stopped */
     size_t shard, n_shards;
 };
 
@@ -215,6 +216,8 @@ static enum assay_status measure(struct job *job, struct error *err)
     campaign_log_close(log);
     str_release(&path);
     str_release(&choices);
+    if (!st)
+        job->n_left = progress.n_left;
     return st ? st : show_end(job, &progress, err);
 }
 
@@ -454,7 +457,7 @@ static enum assay_status run_job(struct job *job, struct error *err)
         st = campaign_make_networks(&job->config, count_made, job, err);
     if (!st && job->config.has_profile)
         st = profile(job, err);
-    if (!st && job->config.has_fingerprint && !job->n_shards &&
+    if (!st && job->config.has_fingerprint && !job->n_shards && !job->n_left &&
         !job->settings->launcher && !job->settings->is_dry)
         st = campaign_learn(&job->config, look_processors(), err);
     return st;
