@@ -18,12 +18,15 @@ static enum assay_status event_path(const char *folder, const char *run_path,
     static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
                                           NULL};
     const char *slash = strrchr(run_path, '/');
+    size_t n = strlen(folder);
     struct str name = {0};
     enum assay_status st =
         result_name(slash ? slash + 1 : run_path, endings, "", &name, err);
 
-    if (!st && str_printf(out, "%s/%s/events.out.tfevents.%.0f.assay", folder,
-                          str_text(&name), began))
+    while (n > 1 && folder[n - 1] == '/')
+        n--;
+    if (!st && str_printf(out, "%.*s/%s/events.out.tfevents.%.0f.assay", (int)n,
+                          folder, str_text(&name), began))
         st = error_nomem(err, strlen(folder), "a file name");
     str_release(&name);
     return st ? st : cache_make_folders(out->text, err);
