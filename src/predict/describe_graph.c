@@ -331,21 +331,43 @@ static bool is_of_images(const struct describing *d, const struct node *node)
            y->dtype == DTYPE_F32 && y->shape.rank >= 2;
 }
 
+/* Whether it is one of the layers that most of the work is in. */
+static bool has_products(const struct node *node)
+{
+    return node->op == &op_conv2d || node->op == &op_conv_nd ||
+           node->op == &op_linear || node->op == &op_gemm ||
+           node->op == &op_matmul;
+}
+
+/* What sorts and cuts out what was found may be of any size; it is little. */
+static enum assay_status pass_unknown(const struct describing *d,
+                                      const struct node *node,
+                                      struct error *err)
+{
+    const char *name = node->scope != GRAPH_NONE
+                           ? graph_scope(d->graph, node->scope)->path
+                           : node->name;
+
+    if (!has_products(node))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "%s: the shapes of %s (%s) depend on what the image "
+                     "shows; only networks whose shapes are fixed can be "
+                     "predicted",
+                     graph_name(d->graph), name, node->op->name);
+}
+
 static enum assay_status take_node(struct describing *d,
                                    const struct node *node, struct error *err)
 {
     if (node->op->is_view && node->n_inputs && node->inputs[0] != GRAPH_NONE)
         return take_alias(d, node, err);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (kinds[i].op != node->op || !is_of_images(d, node))
+        if (kinds[i].op != node->op)
             continue;
         if (!shapes_are_known(d, node))
-            return error_set(err, ASSAY_UNSUPPORTED,
-                             "%s: the shapes of %s %s depend on what the image "
-                             "shows; only networks whose shapes are fixed can "
-                             "be predicted",
-                             graph_name(d->graph), node->op->name, node->name);
-        return kinds[i].take(d, node, err);
+            return pass_unknown(d, node, err);
+        return is_of_images(d, node) ? kinds[i].take(d, node, err) : ASSAY_OK;
     }
     return ASSAY_OK;
 }

@@ -211,6 +211,29 @@ TEST(the_features_of_a_layer_are_what_the_formulas_say)
     description_release(&d);
 }
 
+TEST(layers_behind_what_a_detector_finds_are_refused_not_left_out)
+{
+    struct model_options options =
+        model_options_for("fasterrcnn_resnet18_fpn", MODEL_IMAGENET);
+    struct shape photograph =
+        shape_of(3, (int64_t)3, (int64_t)128, (int64_t)128);
+    struct description description = {0};
+    struct survey survey = {0};
+    struct graph *graph = NULL;
+    struct error err = {0};
+
+    CHECK_STATUS(model_build("fasterrcnn_resnet18_fpn", &options, &graph, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(survey_graph(&survey, graph, &photograph, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(describe_graph(graph, &survey, 1, &description, &err),
+              ASSAY_UNSUPPORTED);
+    CHECK_HAS(err.text, "box_head.fc6 (Linear) depend on what the image shows");
+    description_release(&description);
+    survey_release(&survey);
+    graph_free(graph);
+}
+
 TEST(names_that_people_use_are_the_same_network)
 {
     CHECK_STR(network_canonical("mobilenet_v2"), "mobilenetv2");
