@@ -89,6 +89,27 @@ static void subtract_physical(struct table *table,
     }
 }
 
+static double batch_macs(const struct description *description, double batch)
+{
+    return batch * description_macs(description);
+}
+
+static void note_reach(struct predictor *predictor,
+                       const struct data_points *points)
+{
+    predictor->least = points_least(points);
+    predictor->most = points_most(points);
+    predictor->most_macs = 0;
+    for (size_t i = 0; i < points->n; i++) {
+        const struct data_point *point = &points->items[i];
+
+        if (!point->is_bound)
+            predictor->most_macs =
+                fmax(predictor->most_macs,
+                     batch_macs(point->description, point->batch));
+    }
+}
+
 enum assay_status predictor_grow(struct predictor *predictor,
                                  const struct data_points *points,
                                  const struct predictor_options *options,
@@ -101,8 +122,7 @@ enum assay_status predictor_grow(struct predictor *predictor,
     enum assay_status st = table_make(&table, points, err);
     struct forest_rows rows = {table.x, table.y, table.n, N_FEATURES};
 
-    predictor->least = points_least(points);
-    predictor->most = points_most(points);
+    note_reach(predictor, points);
     if (!st)
         st = forest_fit(&rows, &growth, &predictor->forest, err);
     if (!st && options->needs_correction) {
@@ -398,7 +418,8 @@ static double log_blend(const struct predictor *predictor,
     double physical = log_physical(predictor, family, description, batch);
     double sum = 2 * log_curves(family, description, batch) + physical;
 
-    if (exp(physical) < predictor->least || exp(physical) > predictor->most)
+    if (exp(physical) < predictor->least || exp(physical) > predictor->most ||
+        batch_macs(description, batch) > predictor->most_macs)
         return sum / 3;
     return (sum + ask_forest(predictor->forest, predictor->stage, description,
                              batch)) /

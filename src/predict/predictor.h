@@ -40,6 +40,7 @@ struct predictor {
     struct physical physical; /* of all networks */
     struct forest *forest, *correction;
     double least, most; /* of the values: forests know nothing beyond */
+    double most_macs;   /* of a row's batch: nor beyond that */
     struct family *families;
     size_t n_families;
 };

@@ -114,3 +114,31 @@ TEST(a_network_not_seen_is_predicted_within_the_bars)
     CHECK(means.n_right >= 19 * means.n_wrong);
     data_set_release(&set);
 }
+
+/* Four times the images take four times as long, also beyond all that was
+ * measured, where a forest has only what it has seen. */
+TEST(batches_far_beyond_those_measured_cost_what_their_work_does)
+{
+    struct data_set set = read_tx2();
+    struct fingerprint_options options = {.method = METHOD_BLEND,
+                                          .n_threads = 2};
+    size_t own = data_set_find(&set, "resnet50", 30);
+    struct estimate small, large;
+    struct fingerprint *fingerprint = NULL;
+    struct selection all = {0};
+    struct error err = {0};
+
+    CHECK_STATUS(fingerprint_fit(&set, &all, &options, &fingerprint, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(fingerprint_predict(fingerprint, STAGE_TRAINING,
+                                     TARGET_LATENCY, &set.descriptions[own], 64,
+                                     &small, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(fingerprint_predict(fingerprint, STAGE_TRAINING,
+                                     TARGET_LATENCY, &set.descriptions[own],
+                                     256, &large, &err),
+                 ASSAY_OK, &err);
+    CHECK_NEAR(large.value / small.value, 4, 0.4);
+    fingerprint_free(fingerprint);
+    data_set_release(&set);
+}
