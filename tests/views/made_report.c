@@ -164,6 +164,7 @@ static void add_facts(struct run *run)
         {"machine.read_gbs", "20"},
         {"machine.copy_gbs", "15"},
         {"machine.launch_us", "5"},
+        {"settings.mode", "optimised"},
         {"settings.threads", "2"},
         {"memory.process_peak_bytes", "136314880"},
     };
