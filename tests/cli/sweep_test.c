@@ -43,7 +43,7 @@ TEST(what_is_no_axis_is_refused_with_the_reason)
         {"batch", NULL, "--sweep batch has no values; batch=1,2,4 would have"},
         {"batch=", NULL, "--sweep batch: '' is not a whole number"},
         {"batch=1,,2", NULL, "--sweep batch: '' is not a whole number"},
-        {"batch=0", NULL, "--sweep batch: 0 is not from 1 to 48"},
+        {"batch=0", NULL, "--sweep batch: 0 is not from 1 to 1024"},
         {"threads=2000", NULL, "--sweep threads: 2000 is not from 1 to 1024"},
         {"batch=1", "batch=2", "--sweep batch was given twice"},
         {"batch=1,2,3,4,5,6,7,8,9", "threads=1,2,3,4,5,6,7,8",
