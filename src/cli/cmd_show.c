@@ -268,8 +268,9 @@ const struct command cmd_show = {
             "Without options: one screen with what was measured where, how "
             "long an iteration takes, how steady that is, and the tree of "
             "what it is spent on.",
-            "Several runs are shown as one: the iterations of the second "
-            "follow those of the first. A .part, left by a program that is "
+            "Several runs of one model are shown as one: the iterations of "
+            "the second follow those of the first. A .part, left by a program "
+            "that is "
             "still running or that died, is shown as far as it goes.",
             NULL,
         },

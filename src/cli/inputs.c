@@ -6,6 +6,8 @@
 #include "cli/messages.h"
 #include "store/store.h"
 
+#include <string.h>
+
 const char *const run_endings[] = {STORE_SUFFIX, STORE_PART_SUFFIX, NULL};
 
 void inputs_note(const struct run *run, const char *name)
@@ -16,12 +18,30 @@ void inputs_note(const struct run *run, const char *name)
                      name);
 }
 
+/* The iterations of two models have no mean that says anything. */
+static enum assay_status check_model(const struct run *run,
+                                     const struct run *next, const char *path,
+                                     const char *first, struct error *err)
+{
+    const char *own = run_fact(run, "model.name");
+    const char *other = run_fact(next, "model.name");
+
+    if (!own || !other || strcmp(own, other) == 0)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "%s is a run of %s, %s of %s; only runs of one model are "
+                     "joined, `assay compare` takes others",
+                     first, own, path, other);
+}
+
 static enum assay_status join_next(struct run *run, const char *path,
-                                   struct error *err)
+                                   const char *first, struct error *err)
 {
     struct run *next = NULL;
     enum assay_status st = store_load(path, &next, err);
 
+    if (!st)
+        st = check_model(run, next, path, first, err);
     if (!st) {
         st = run_merge(run, next, err);
         if (st)
@@ -39,7 +59,7 @@ enum assay_status inputs_join(const struct words *paths, struct run **out,
 
     *out = NULL;
     for (size_t i = 1; i < paths->n && !st; i++)
-        st = join_next(run, paths->items[i], err);
+        st = join_next(run, paths->items[i], paths->items[0], err);
     if (st) {
         run_free(run);
         return st;

@@ -13,7 +13,8 @@ extern const char *const run_endings[];
 /* Says on standard error where a run is incomplete. */
 void inputs_note(const struct run *run, const char *name);
 
-/* Loads all of them as one run, in this order. The caller frees it. */
+/* Loads all of them as one run, in this order. The caller frees it.
+ * ASSAY_BAD_USAGE where they are of different models. */
 enum assay_status inputs_join(const struct words *paths, struct run **out,
                               struct error *err);
 
