@@ -54,6 +54,7 @@ size_t option_field_size(enum option_kind kind)
         return sizeof(int64_t);
     case OPTION_SIZE:
         return sizeof(uint64_t);
+    case OPTION_TIME:
     case OPTION_NUMBER:
     case OPTION_PERCENT:
         return sizeof(double);
@@ -116,6 +117,8 @@ static const char *bound_text(const struct option *option, double bound,
 {
     if (option->kind == OPTION_SIZE)
         return units_bytes(text, bound);
+    if (option->kind == OPTION_TIME)
+        return units_time(text, bound * 1e9);
     if (option->kind == OPTION_PERCENT)
         snprintf(text, UNITS_MAX, "%.15g%%", bound * 100);
     else
@@ -212,9 +215,10 @@ static enum assay_status store_number(const struct option *option,
                                       struct error *err)
 {
     double value;
-    enum assay_status st = option->kind == OPTION_PERCENT
-                               ? value_percent(text, &value, err)
-                               : value_number(text, &value, err);
+    enum assay_status st =
+        option->kind == OPTION_TIME      ? value_time(text, &value, err)
+        : option->kind == OPTION_PERCENT ? value_percent(text, &value, err)
+                                         : value_number(text, &value, err);
 
     if (!st)
         st = check_bounds(option, text, value, err);
@@ -247,6 +251,7 @@ static enum assay_status store(struct reader *reader,
         return store_integer(option, text, field, err);
     case OPTION_SIZE:
         return store_size(option, text, field, err);
+    case OPTION_TIME:
     case OPTION_NUMBER:
     case OPTION_PERCENT:
         return store_number(option, text, field, err);

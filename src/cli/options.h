@@ -36,6 +36,7 @@ enum option_kind {
     OPTION_FILE,    /* const char * */
     OPTION_INTEGER, /* "12"; int64_t */
     OPTION_SIZE,    /* "64M", "1.5 GiB", "2GB"; uint64_t bytes */
+    OPTION_TIME,    /* "30", "500ms", "1.5 min"; double seconds */
     OPTION_NUMBER,  /* "0.5"; double */
     OPTION_PERCENT, /* "5%"; double share: 0.05 */
     OPTION_CHOICE,  /* one of choices; int: its index */

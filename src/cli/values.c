@@ -93,6 +93,28 @@ enum assay_status value_size(const char *text, uint64_t *bytes,
     return ASSAY_OK;
 }
 
+enum assay_status value_time(const char *text, double *seconds,
+                             struct error *err)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
+    double read = 0;
+    const char *unit = read_number(text, &read);
+
+    if (unit)
+        unit += *unit == ' ';
+    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(unit, units[i].name) == 0) {
+            *seconds = read * units[i].seconds;
+            return ASSAY_OK;
+        }
+    }
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "'%s' is not a time such as 30, 500ms, 30s or 2min", text);
+}
+
 enum assay_status value_percent(const char *text, double *share,
                                 struct error *err)
 {

@@ -16,6 +16,9 @@ enum assay_status value_number(const char *text, double *value,
 /* K, M, G and T (also KiB, MiB ...) are powers of 1024; kB, MB ... of 1000. */
 enum assay_status value_size(const char *text, uint64_t *bytes,
                              struct error *err);
+/* Seconds, or with ms, s, min or h behind it, in seconds. */
+enum assay_status value_time(const char *text, double *seconds,
+                             struct error *err);
 /* The sign is wanted: whether 0.05 means 5 % or 0.05 % is not guessed. */
 enum assay_status value_percent(const char *text, double *share,
                                 struct error *err);

@@ -16,7 +16,7 @@ struct settings {
     const char *title, *output, *html;
     int64_t depth;
     uint64_t memory;
-    double scale, share;
+    double scale, share, seconds;
     int sort;
     struct range range;
     struct words metrics, files;
@@ -67,6 +67,12 @@ static const struct option options[] = {
      .min = 1 << 20,
      .max = 1 << 30,
      FIELD(memory)},
+    {.name = "limit",
+     .kind = OPTION_TIME,
+     .value = "TIME",
+     .min = 0.001,
+     .max = 3600,
+     FIELD(seconds)},
     {.name = "scale", .kind = OPTION_NUMBER, .value = "X", FIELD(scale)},
     {.name = "share",
      .kind = OPTION_PERCENT,
@@ -308,6 +314,34 @@ TEST(words_that_are_no_numbers_are_refused)
               "--share: '5' has no percent sign; write 5%");
     CHECK_STR(refusal("--share five%"),
               "--share: 'five%' is not a percentage such as 5%");
+}
+
+TEST(times_are_in_seconds_or_have_a_unit)
+{
+    static const struct {
+        const char *text;
+        double seconds;
+    } cases[] = {{"0", 0},      {"30", 30},     {"0.5", 0.5},
+                 {"5s", 5},     {"500ms", 0.5}, {"250 ms", 0.25},
+                 {"2min", 120}, {"1.5h", 5400}};
+    static const char *const bad[] = {"",   "s",     "5 sec", "5S",
+                                      "5m", "5s ms", "5  s",  "inf"};
+    double seconds;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CHECK_INT(value_time(cases[i].text, &seconds, &err), ASSAY_OK);
+        CHECK_NEAR(seconds, cases[i].seconds, 1e-12);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CHECK_INT(value_time(bad[i], &seconds, NULL), ASSAY_BAD_USAGE);
+    CHECK_PARSES("--limit 2min");
+    CHECK_NEAR(settings.seconds, 120, 0);
+    CHECK_STR(refusal("--limit 5m"), "--limit: '5m' is not a time such as 30, "
+                                     "500ms, 30s or 2min");
+    CHECK_STR(refusal("--limit 2h"),
+              "--limit: 2h is too large; it must be at most 1 h 0 min");
+    CHECK_STR(refusal("--limit 0"),
+              "--limit: 0 is too small; it must be at least 1.00 ms");
 }
 
 TEST(sizes_know_both_kinds_of_units)
