@@ -20,7 +20,7 @@ static const struct option options[] = {
      .min = 1,
      .max = 1024,
      .help = "threads to measure with",
-     .shown_default = "the processors of this machine",
+     .shown_default = "the processors assay may use",
      FIELD(threads)},
     {.name = "refresh",
      .kind = OPTION_FLAG,

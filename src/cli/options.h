@@ -81,7 +81,7 @@ struct option {
         .name = "threads", .letter = 't', .kind = OPTION_INTEGER,              \
         .value = "N", .min = 1, .max = 1024,                                   \
         .help = "threads to compute with",                                     \
-        .shown_default = "the processors of this machine", __VA_ARGS__         \
+        .shown_default = "the processors assay may use", __VA_ARGS__           \
     }
 
 #define OPTION_RESULT(...)                                                     \
