@@ -1,5 +1,10 @@
 # make install: the program with its manual and completion, the libraries,
 # their headers and their pkg-config files.
+#
+# `cmake --install build --prefix X` chooses the prefix only then, so that they
+# tell it from where they lie.
+file(RELATIVE_PATH ASSAY_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" ASSAY_PC_PREFIX ${ASSAY_PC_PREFIX})
 foreach(name assay assay-models)
   configure_file(cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
 endforeach()

@@ -14,6 +14,18 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 DESTDIR=$place cmake --install "$build" >"$place/install.log"
 
+# A prefix may be chosen when it is installed, long after it was configured.
+cmake --install "$build" --prefix "$place/elsewhere" >"$place/install.log"
+own=$(dirname "$(find "$place/elsewhere" -name assay.pc)")
+for name in assay assay-models; do
+    prefix=$(PKG_CONFIG_LIBDIR=$own pkg-config --variable=prefix "$name")
+    if [ "$(realpath "$prefix")" != "$(realpath "$place/elsewhere")" ]; then
+        echo "$name.pc says that it lies in $prefix, not in $place/elsewhere"
+        exit 1
+    fi
+done
+rm -r "$place/elsewhere"
+
 # pkg-config as a packager uses it, for a tree that is not in its final place.
 export PKG_CONFIG_SYSROOT_DIR="$place"
 export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
