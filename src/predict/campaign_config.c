@@ -3,6 +3,7 @@
 
 #include "base/ini.h"
 #include "base/nearest.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -21,7 +22,8 @@ struct key {
     const char *name;
     enum key_kind kind;
     size_t offset;
-    int64_t min, max; /* of numbers */
+    int64_t min, max;         /* of numbers */
+    const char *const *words; /* that texts are among; NULL: any */
 };
 
 struct section {
@@ -34,33 +36,48 @@ struct section {
 #define PLACE(part, field) offsetof(struct campaign_config, part.field)
 #define TEXT(part, field)                                                      \
     {                                                                          \
-#field, KEY_TEXT, PLACE(part, field), 0, 0                             \
+#field, KEY_TEXT, PLACE(part, field), 0, 0, NULL                       \
+    }
+#define WORD(part, field, words)                                               \
+    {                                                                          \
+#field, KEY_TEXT, PLACE(part, field), 0, 0, words                      \
     }
 #define TEXTS(part, field)                                                     \
     {                                                                          \
-#field, KEY_TEXTS, PLACE(part, field), 0, 0                            \
+#field, KEY_TEXTS, PLACE(part, field), 0, 0, NULL                      \
+    }
+#define WORDS(part, field, words)                                              \
+    {                                                                          \
+#field, KEY_TEXTS, PLACE(part, field), 0, 0, words                     \
     }
 #define FLAG(part, field)                                                      \
     {                                                                          \
-#field, KEY_FLAG, PLACE(part, field), 0, 0                             \
+#field, KEY_FLAG, PLACE(part, field), 0, 0, NULL                       \
     }
 #define NUMBER(part, field, low, high)                                         \
     {                                                                          \
-#field, KEY_NUMBER, PLACE(part, field), low, high                      \
+#field, KEY_NUMBER, PLACE(part, field), low, high, NULL                \
     }
 #define NUMBERS(part, field, low, high)                                        \
     {                                                                          \
-#field, KEY_NUMBERS, PLACE(part, field), low, high                     \
+#field, KEY_NUMBERS, PLACE(part, field), low, high, NULL               \
     }
 #define LOGS(part, field)                                                      \
     {                                                                          \
-#field, KEY_LOGS, PLACE(part, field), 0, PRUNE_MOST_PERCENT            \
+#field, KEY_LOGS, PLACE(part, field), 0, PRUNE_MOST_PERCENT, NULL      \
     }
+
+static const char *const datasets[] = {"imagenet", "cifar10", "cifar100", NULL};
+
+static const char *const modes[] = {"random",  "l1",      "random_weighted",
+                                    "l1-norm", "l1_norm", NULL};
+static const enum prune_mode mode_values[] = {
+    PRUNE_RANDOM, PRUNE_L1, PRUNE_RANDOM_WEIGHTED, PRUNE_L1, PRUNE_L1};
 
 static const struct key create_keys[] = {
     TEXTS(create, networks),
     NUMBERS(create, pruning_perc, 0, PRUNE_MOST_PERCENT),
-    TEXT(create, mode),
+    WORD(create, mode, modes),
     TEXT(create, model_desc_dir),
     TEXT(create, model_path),
     NUMBER(create, repeats, 1, 1000),
@@ -69,11 +86,11 @@ static const struct key create_keys[] = {
 
 static const struct key profile_keys[] = {
     FLAG(profile, create_config),
-    TEXT(profile, dataset),
+    WORD(profile, dataset, datasets),
     TEXTS(profile, network),
     NUMBERS(profile, bs, 1, CAMPAIGN_MOST_BATCH),
-    TEXTS(profile, stage),
-    TEXTS(profile, profile_variables),
+    WORDS(profile, stage, stage_names),
+    WORDS(profile, profile_variables, target_names),
     TEXT(profile, device_model_loc),
     TEXT(profile, local_model_loc),
     FLAG(profile, run_profiling),
@@ -89,7 +106,7 @@ static const struct key profile_keys[] = {
 static const struct key fingerprint_keys[] = {
     FLAG(fingerprint, evaluate),
     FLAG(fingerprint, overwrite),
-    TEXTS(fingerprint, stage),
+    WORDS(fingerprint, stage, stage_names),
     FLAG(fingerprint, memory_model),
     FLAG(fingerprint, latency_model),
     TEXTS(fingerprint, train_nets),
@@ -117,12 +134,44 @@ enum { n_sections = sizeof sections / sizeof *sections };
 
 /* ---- values ------------------------------------------------------------- */
 
+static size_t find_word(const char *const *words, const char *text)
+{
+    size_t i = 0;
+
+    while (words[i] && strcmp(words[i], text) != 0)
+        i++;
+    return i;
+}
+
+static enum assay_status check_word(const struct toml_value *value,
+                                    const struct key *key, struct error *err)
+{
+    struct str all = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (!key->words || key->words[find_word(key->words, value->string.text)])
+        return ASSAY_OK;
+    for (size_t i = 0; !st && key->words[i]; i++)
+        st = str_printf(&all, "%s%s", i ? ", " : "", key->words[i]);
+    st = st ? error_nomem(err, all.n, "a message")
+            : toml_complain(value, err, "%s '%.60s' is none of %s", key->name,
+                            value->string.text, str_text(&all));
+    str_release(&all);
+    return st;
+}
+
 static enum assay_status get_text(struct campaign_config *config,
                                   const struct toml_value *value,
-                                  const char **out, struct error *err)
+                                  const struct key *key, const char **out,
+                                  struct error *err)
 {
+    enum assay_status st;
+
     if (value->kind != TOML_STRING)
-        return toml_complain(value, err, "%s is a text", value->key.text);
+        return toml_complain(value, err, "%s is a text", key->name);
+    st = check_word(value, key, err);
+    if (st)
+        return st;
     *out = arena_strdup(&config->arena, value->string.text);
     return *out ? ASSAY_OK : error_nomem(err, value->string.n, "a text");
 }
@@ -154,6 +203,7 @@ static const struct toml_value *first_item(const struct toml_value *value,
 
 static enum assay_status get_texts(struct campaign_config *config,
                                    const struct toml_value *value,
+                                   const struct key *key,
                                    struct config_texts *out, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
@@ -164,9 +214,8 @@ static enum assay_status get_texts(struct campaign_config *config,
         return error_nomem(err, out->n * sizeof *out->items, "a list");
     for (size_t i = 0; !st && i < out->n; i++, item = item->next) {
         if (item->kind != TOML_STRING)
-            return toml_complain(value, err, "%s: texts are wanted",
-                                 value->key.text);
-        st = get_text(config, item, &out->items[i], err);
+            return toml_complain(value, err, "%s: texts are wanted", key->name);
+        st = get_text(config, item, key, &out->items[i], err);
     }
     return st;
 }
@@ -197,7 +246,7 @@ static enum assay_status get_logs(struct campaign_config *config,
     const struct toml_value *first = first_item(value, &n);
 
     return n && first->kind == TOML_STRING
-               ? get_texts(config, value, &out->folders, err)
+               ? get_texts(config, value, key, &out->folders, err)
                : get_numbers(config, value, key, &out->levels, err);
 }
 
@@ -209,9 +258,9 @@ static enum assay_status get_value(struct campaign_config *config,
 
     switch (key->kind) {
     case KEY_TEXT:
-        return get_text(config, value, at, err);
+        return get_text(config, value, key, at, err);
     case KEY_TEXTS:
-        return get_texts(config, value, at, err);
+        return get_texts(config, value, key, at, err);
     case KEY_NUMBER:
         return get_number(value, key, at, err);
     case KEY_NUMBERS:
@@ -275,46 +324,12 @@ static enum assay_status get_section(struct campaign_config *config,
 
 /* ---- what the values must be -------------------------------------------- */
 
-static enum assay_status find_mode(struct campaign_config *config,
-                                   struct error *err)
-{
-    static const struct {
-        const char *name;
-        enum prune_mode mode;
-    } modes[] = {{"random", PRUNE_RANDOM},
-                 {"l1", PRUNE_L1},
-                 {"l1-norm", PRUNE_L1},
-                 {"l1_norm", PRUNE_L1},
-                 {"random_weighted", PRUNE_RANDOM_WEIGHTED}};
-
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        if (strcmp(modes[i].name, config->create.mode) == 0) {
-            config->mode = modes[i].mode;
-            return ASSAY_OK;
-        }
-    }
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "mode '%.60s' is none of random, l1 and random_weighted",
-                     config->create.mode);
-}
-
 /* Marks which of the names were asked for. */
-static enum assay_status mark_names(const struct config_texts *texts,
-                                    const char *const *names, bool *marks,
-                                    const char *what, struct error *err)
+static void mark_names(const struct config_texts *texts,
+                       const char *const *names, bool *marks)
 {
-    for (size_t i = 0; i < texts->n; i++) {
-        size_t k = 0;
-
-        while (names[k] && strcmp(names[k], texts->items[i]) != 0)
-            k++;
-        if (!names[k])
-            return error_set(err, ASSAY_BAD_INPUT,
-                             "%s '%.60s' is neither %s nor %s", what,
-                             texts->items[i], names[0], names[1]);
-        marks[k] = true;
-    }
-    return ASSAY_OK;
+    for (size_t i = 0; i < texts->n; i++)
+        marks[find_word(names, texts->items[i])] = true;
 }
 
 static enum assay_status need(bool is_there, const char *section,
@@ -338,7 +353,8 @@ static enum assay_status check_create(struct campaign_config *config,
     if (!st)
         st = need(create->model_path != NULL, "create_network_dataset",
                   "model_path", err);
-    return st ? st : find_mode(config, err);
+    config->mode = mode_values[find_word(modes, create->mode)];
+    return st;
 }
 
 static enum assay_status check_profile(struct campaign_config *config,
@@ -353,19 +369,8 @@ static enum assay_status check_profile(struct campaign_config *config,
     if (!st)
         st = need(profile->log_dir || !profile->run_profiling, "profile",
                   "log_dir", err);
-    if (!st)
-        st = mark_names(&profile->stage, stage_names, config->has_stage,
-                        "stage", err);
-    if (!st)
-        st = mark_names(&profile->profile_variables, target_names,
-                        config->has_target, "profile_variables", err);
-    if (!st && strcmp(profile->dataset, "imagenet") != 0 &&
-        strcmp(profile->dataset, "cifar10") != 0 &&
-        strcmp(profile->dataset, "cifar100") != 0)
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "dataset '%.60s' is none of imagenet, cifar10 and "
-                       "cifar100",
-                       profile->dataset);
+    mark_names(&profile->stage, stage_names, config->has_stage);
+    mark_names(&profile->profile_variables, target_names, config->has_target);
     return st;
 }
 
@@ -399,9 +404,9 @@ static enum assay_status check(struct campaign_config *config,
         st = check_create(config, err);
     if (!st && config->has_profile)
         st = check_profile(config, err);
-    if (!st && config->has_fingerprint)
-        st = mark_names(&config->fingerprint.stage, stage_names,
-                        config->learns_stage, "stage", err);
+    if (config->has_fingerprint)
+        mark_names(&config->fingerprint.stage, stage_names,
+                   config->learns_stage);
     return st;
 }
 

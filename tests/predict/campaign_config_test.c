@@ -139,12 +139,17 @@ TEST(what_a_configuration_says_wrong_is_shown_with_its_place)
     check_refused("[profile]\nsave= yes\n", "save is True or False");
     check_refused("[profile]\nbs= [1]\n", "[profile] has no log_dir");
     check_refused("[profile]\nbs= [1]\nlog_dir= l\nstage= ['eval']\n",
-                  "stage 'eval' is neither training nor inference");
+                  "line 4: stage 'eval' is none of training, inference");
+    check_refused("[profile]\nbs= [1]\ndataset= mnist\nlog_dir= l\n",
+                  "line 3: dataset 'mnist' is none of imagenet, cifar10");
+    check_refused("[profile]\nbs= [1]\nprofile_variables= heat\n",
+                  "line 3: profile_variables 'heat' is none of");
+    check_refused("[fingerprint]\nstage= 'eval'\n", "line 2: stage 'eval'");
     check_refused("[create_network_dataset]\nnetworks= ['resnet18']\n"
                   "model_path= x\npruning_perc= [0, 96]\n",
                   "96 is not between 0 and 95");
     check_refused("[create_network_dataset]\nnetworks= ['resnet18']\n"
                   "pruning_perc= [0]\nmodel_path= x\nmode= best\n",
-                  "mode 'best' is none of");
+                  "line 5: mode 'best' is none of");
     check_refused("# nothing\n", "it asks for nothing");
 }
