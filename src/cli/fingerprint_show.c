@@ -68,11 +68,14 @@ static void show_parameters(const struct fingerprint *fingerprint,
 
     sink_printf(sink, "\nphysical model of %s, %s\n", target_names[target],
                 stage_names[stage]);
-    for (size_t i = 0; i < physical_count(target); i++)
+    for (size_t i = 0; i < physical_count(target); i++) {
+        if (!fingerprint_has_parameter(fingerprint, stage, target, i))
+            continue;
         sink_printf(sink, "  %-22s %9s  %s\n", physical_name(target, i),
                     units_number(value, fingerprint_parameter(
                                             fingerprint, stage, target, i)),
                     physical_unit(target, i));
+    }
 }
 
 void fingerprint_show(const struct fingerprint *fingerprint,

@@ -273,6 +273,13 @@ double fingerprint_parameter(const struct fingerprint *fingerprint,
     return exp(part->predictor.physical.log_value[i]);
 }
 
+bool fingerprint_has_parameter(const struct fingerprint *fingerprint,
+                               enum stage stage, enum target target, size_t i)
+{
+    return physical_uses(&fingerprint->parts[stage][target].predictor.physical,
+                         i);
+}
+
 void fingerprint_batches(const struct fingerprint *fingerprint,
                          enum stage stage, double *least, double *most)
 {

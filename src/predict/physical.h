@@ -29,6 +29,9 @@ const char *physical_unit(enum target target, size_t i);
 /* How many channels are computed together: a width counts as the next multiple
  * of it. 1: the device pads in other ways. The last of the parameters. */
 double physical_lane(const struct physical *physical);
+/* Whether its predictions depend on the parameter: some are of devices in lanes
+ * alone, some of all others. */
+bool physical_uses(const struct physical *physical, size_t i);
 
 /* Fits by least squares of logarithms, with priors: every network counts as
  * n_effective rows, however many it has. about: the priors are closer, and
