@@ -66,27 +66,34 @@ static void show_state(const struct machine_state *state, struct sink *sink,
     line_end(&line);
 }
 
-static void put_rate(struct sink *sink, const char *name, double value,
-                     const char *unit, const char *note)
+/* Where the screen has no place for the whole note, it goes on below itself. */
+static void put_rate(struct sink *sink, const struct term *term,
+                     const char *name, double value, const char *unit,
+                     const char *note)
 {
+    enum { unit_columns = 7, note_column = 36, least_note = 20 };
+    bool is_wide = term->width >= note_column + least_note;
+    struct line line =
+        line_behind(sink, term, note_column - 3, is_wide ? note_column : 4);
     char text[UNITS_MAX];
 
-    sink_printf(sink, "  %-14s %8s %s", name, units_number(text, value), unit);
-    sink_printf(sink, "%*s%s\n", note[0] ? 10 - (int)strlen(unit) : 0, "",
-                note);
+    sink_printf(sink, "  %-14s %8s %-*s", name, units_number(text, value),
+                note[0] ? unit_columns : 0, unit);
+    line_sentence(&line, note);
+    line_end(&line);
 }
 
 static void show_rates(const struct machine *machine, const char *library,
-                       struct sink *sink)
+                       struct sink *sink, const struct term *term)
 {
     const struct peaks *peaks = &machine->known.peaks;
     char note[text_max], bytes[UNITS_MAX];
 
     snprintf(note, sizeof note, "fp32, best of some layers with %s", library);
-    put_rate(sink, "compute", peaks->gflops, "GFLOP/s", note);
-    put_rate(sink, "memory read", peaks->read_gbs, "GB/s", "");
-    put_rate(sink, "memory write", peaks->write_gbs, "GB/s", "");
-    put_rate(sink, "memory copy", peaks->copy_gbs, "GB/s",
+    put_rate(sink, term, "compute", peaks->gflops, "GFLOP/s", note);
+    put_rate(sink, term, "memory read", peaks->read_gbs, "GB/s", "");
+    put_rate(sink, term, "memory write", peaks->write_gbs, "GB/s", "");
+    put_rate(sink, term, "memory copy", peaks->copy_gbs, "GB/s",
              "read and written together");
     for (size_t i = 0; i < peaks->n_caches; i++) {
         const struct cache_peak *cache = &peaks->caches[i];
@@ -96,11 +103,11 @@ static void show_rates(const struct machine *machine, const char *library,
         snprintf(note, sizeof note, "%s for %d %s",
                  units_bytes(bytes, cache->bytes), machine->n_threads,
                  machine->n_threads == 1 ? "thread" : "threads");
-        put_rate(sink, name, cache->gbs, "GB/s", note);
+        put_rate(sink, term, name, cache->gbs, "GB/s", note);
     }
-    put_rate(sink, "launch", peaks->launch_ns / 1e3, "us",
+    put_rate(sink, term, "launch", peaks->launch_ns / 1e3, "us",
              "to start a kernel on all threads");
-    put_rate(sink, "balance", peaks->gflops / peaks_gbs(peaks, INFINITY),
+    put_rate(sink, term, "balance", peaks->gflops / peaks_gbs(peaks, INFINITY),
              "FLOP/B", "less a byte than this is bound by memory");
 }
 
@@ -113,10 +120,11 @@ static void show_peaks(const struct machine *machine, const char *library,
 
     line_printf(&line, "with %d %s", machine->n_threads,
                 machine->n_threads == 1 ? "thread" : "threads");
-    line_printf(&line, "measured %s%s", known->when,
-                machine->is_cached ? " (--refresh measures again)" : "");
+    line_printf(&line, "measured %s", known->when);
+    if (machine->is_cached)
+        line_words(&line, "(--refresh measures again)");
     line_end(&line);
-    show_rates(machine, library, sink);
+    show_rates(machine, library, sink, term);
     line = line_begin(sink, term, "note");
     line.style = STYLE_YELLOW;
     if (known->busy > MACHINE_BUSY) {

@@ -9,7 +9,15 @@ enum { ITEM_GAP = 3 };
 struct line line_begin(struct sink *sink, const struct term *term,
                        const char *label)
 {
-    return (struct line){.sink = sink, .term = term, .label = label};
+    return (struct line){
+        .sink = sink, .term = term, .label = label, .indent = LINE_INDENT};
+}
+
+struct line line_behind(struct sink *sink, const struct term *term,
+                        size_t column, size_t indent)
+{
+    return (struct line){
+        .sink = sink, .term = term, .column = column, .indent = indent};
 }
 
 /* Brings the line to where an item of so many columns begins. */
@@ -26,8 +34,8 @@ static void make_place(struct line *line, size_t columns, size_t gap)
         line->column = LINE_INDENT;
     } else if (line->column + gap + columns > width) {
         sink_puts(sink, "\n");
-        sink_repeat(sink, " ", LINE_INDENT);
-        line->column = LINE_INDENT;
+        sink_repeat(sink, " ", line->indent);
+        line->column = line->indent;
     } else {
         sink_repeat(sink, " ", gap);
         line->column += gap;
@@ -37,7 +45,7 @@ static void make_place(struct line *line, size_t columns, size_t gap)
 static void put_item(struct line *line, const char *text, size_t gap)
 {
     size_t columns = text_columns(text);
-    size_t most = (size_t)line->term->width - LINE_INDENT;
+    size_t most = (size_t)line->term->width - line->indent;
 
     if (columns > most)
         columns = most;

@@ -16,6 +16,7 @@ struct line {
     const char *label;
     enum term_style style; /* of the items */
     size_t column;         /* 0: nothing was written yet */
+    size_t indent;         /* of the lines that it goes on in */
 };
 
 enum { LINE_INDENT = 9 };
@@ -23,6 +24,9 @@ enum { LINE_INDENT = 9 };
 /* Nothing is written before the first item: a line without any is none. */
 struct line line_begin(struct sink *sink, const struct term *term,
                        const char *label);
+/* One that goes on behind text of so many columns that the caller wrote. */
+struct line line_behind(struct sink *sink, const struct term *term,
+                        size_t column, size_t indent);
 void line_item(struct line *line, const char *text);
 void line_printf(struct line *line, const char *format, ...) ASSAY_PRINTF(2, 3);
 /* The same, one space behind what stands before it. */

@@ -43,11 +43,11 @@ static struct machine made_machine(void)
                             .is_cached = true};
 }
 
-static struct str screen_of(const struct machine *machine)
+static struct str screen_of(const struct machine *machine, int width)
 {
     struct str text = {0};
     struct sink sink = sink_to_str(&text);
-    struct term term = term_plain(100);
+    struct term term = term_plain(width);
 
     err = (struct error){0};
     CHECK_STATUS(
@@ -75,12 +75,33 @@ TEST(the_screen_has_parts_state_peaks_and_what_is_missing)
         "\n  balance            15.0 FLOP/B    less",
         "\nmissing  energy (no sensor)\n"};
     struct machine machine = made_machine();
-    struct str text = screen_of(&machine);
+    struct str text = screen_of(&machine, 100);
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         CHECK_HAS(str_text(&text), lines[i]);
     CHECK(!strstr(str_text(&text), "\nnote"));
     str_release(&text);
+}
+
+TEST(lines_break_at_the_width_of_the_screen)
+{
+    struct machine machine = made_machine();
+
+    for (int width = 54; width <= 90; width++) {
+        struct str text = screen_of(&machine, width);
+
+        for (const char *at = str_text(&text); *at; at += *at == '\n') {
+            size_t n = strcspn(at, "\n");
+
+            CHECK(n <= (size_t)width);
+            at += n;
+        }
+        if (width == 60)
+            CHECK_HAS(str_text(&text),
+                      "GFLOP/s   fp32, best of some\n                         "
+                      "           layers with oneDNN 2.6.3\n");
+        str_release(&text);
+    }
 }
 
 TEST(peaks_from_a_busy_machine_carry_a_warning)
@@ -89,7 +110,7 @@ TEST(peaks_from_a_busy_machine_carry_a_warning)
     struct str text;
 
     machine.known.busy = 0.4;
-    text = screen_of(&machine);
+    text = screen_of(&machine, 100);
     CHECK_HAS(str_text(&text), "note     others took 40 % of the processors");
     str_release(&text);
 }
@@ -104,7 +125,7 @@ TEST(what_is_not_known_is_a_dash)
     machine.topology.cpu[0] = '\0';
     machine.topology.n_caches = 0;
     machine.state.max_mhz = NAN;
-    text = screen_of(&machine);
+    text = screen_of(&machine, 100);
     CHECK_HAS(str_text(&text), "machine  - ");
     CHECK_HAS(str_text(&text), "caches   -\n");
     CHECK_HAS(str_text(&text), "2000 MHz of -");
