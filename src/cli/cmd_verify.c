@@ -4,13 +4,14 @@
 
 #include "backend/backend.h"
 #include "base/json.h"
-#include "base/units.h"
 #include "cli/look.h"
 #include "cli/result.h"
 #include "cli/shapes.h"
 #include "verify/verify.h"
+#include "views/line.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -71,55 +72,141 @@ static const struct option options[] = {
 
 /* ---- showing ------------------------------------------------------------ */
 
-static void show_difference(const struct verify_output *output,
-                            struct sink *sink)
+enum verify_cell { CELL_SET, CELL_OUTPUT, CELL_TYPE, CELL_SHAPE, N_CELLS };
+
+enum { cell_size = 64, cell_gap = 2, end_columns = 9 + 1 + 7 };
+
+static const char *const titles[N_CELLS] = {"set", "output", "type", "shape"};
+
+static const char *cell_of(const struct verify_output *output,
+                           enum verify_cell cell, char text[cell_size])
 {
-    char text[64];
+    switch (cell) {
+    case CELL_SET:
+        return output->set;
+    case CELL_OUTPUT:
+        return output->name;
+    case CELL_TYPE:
+        return dtype_name(output->dtype);
+    case CELL_SHAPE:
+    case N_CELLS:
+        break;
+    }
+    return shape_text(&output->shape, text, cell_size);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* As wide as the widest of a column; on a narrow screen names are shortened,
+ * and shapes and sets after them. */
+static void find_columns(const struct verify_report *report,
+                         const struct term *term, size_t columns[N_CELLS])
+{
+    static const enum verify_cell shrinking[] = {CELL_OUTPUT, CELL_SHAPE,
+                                                 CELL_SET};
+    static const size_t least = 8;
+    size_t sum = end_columns;
+    char text[cell_size];
+
+    for (int c = 0; c < N_CELLS; c++) {
+        columns[c] = strlen(titles[c]);
+        for (size_t i = 0; i < report->n_outputs; i++)
+            columns[c] = larger(
+                columns[c], text_columns(cell_of(&report->outputs[i],
+                                                 (enum verify_cell)c, text)));
+        sum += columns[c] + cell_gap;
+    }
+    for (size_t i = 0; i < sizeof shrinking / sizeof *shrinking; i++) {
+        size_t *own = &columns[shrinking[i]];
+
+        while (sum > (size_t)term->width && *own > least) {
+            sum--;
+            --*own;
+        }
+    }
+}
+
+static void show_difference(const struct verify_output *output,
+                            struct sink *sink, const struct term *term)
+{
+    struct line line = line_behind(sink, term, 1, 4);
+    char text[160], shape[cell_size];
 
     if (output->dtype != output->wanted_dtype ||
         !shape_equal(&output->shape, &output->wanted_shape))
-        sink_printf(sink, "  wanted %s %s\n", dtype_name(output->wanted_dtype),
-                    shape_text(&output->wanted_shape, text, sizeof text));
+        snprintf(text, sizeof text, "wanted %s %s",
+                 dtype_name(output->wanted_dtype),
+                 shape_text(&output->wanted_shape, shape, sizeof shape));
     else
-        sink_printf(sink,
-                    "  %zu element%s differ%s, the first at %zu: %.7g instead "
-                    "of %.7g\n",
-                    output->n_different, output->n_different == 1 ? "" : "s",
-                    output->n_different == 1 ? "s" : "", output->at,
-                    output->got, output->wanted);
+        snprintf(text, sizeof text,
+                 "%zu element%s differ%s, the first at %zu: %.7g instead of "
+                 "%.7g",
+                 output->n_different, output->n_different == 1 ? "" : "s",
+                 output->n_different == 1 ? "s" : "", output->at, output->got,
+                 output->wanted);
+    sink_puts(sink, " ");
+    line_words(&line, text);
+    line_end(&line);
 }
 
-static void show_table(const struct verify_report *report, const char *model,
-                       const struct settings *settings, struct sink *sink)
+static void show_rows(const struct verify_report *report, struct sink *sink,
+                      const struct term *term)
 {
-    const char *s = report->n_outputs == 1 ? "" : "s";
-    char shape[64];
+    size_t columns[N_CELLS];
+    char text[cell_size];
 
-    sink_printf(sink, "model    %s   %zu node%s   %" PRIu64 " parameters\n",
-                model, report->n_nodes, report->n_nodes == 1 ? "" : "s",
-                report->parameters);
-    sink_printf(sink,
-                "wanted   |got - wanted| <= %g + %g * |wanted|, in %zu set%s\n"
-                "\n%-16s %-26s %-9s %-16s %s\n",
-                settings->atol, settings->rtol, report->n_sets,
-                report->n_sets == 1 ? "" : "s", "set", "output", "type",
-                "shape", "largest");
+    find_columns(report, term, columns);
+    for (int c = 0; c < N_CELLS; c++)
+        text_fit(sink, term, titles[c], columns[c] + cell_gap, ALIGN_LEFT);
+    sink_puts(sink, "largest\n");
     for (size_t i = 0; i < report->n_outputs; i++) {
         const struct verify_output *output = &report->outputs[i];
 
-        sink_printf(sink, "%-16s %-26s %-9s %-16s %-9.2g %s\n", output->set,
-                    output->name, dtype_name(output->dtype),
-                    shape_text(&output->shape, shape, sizeof shape),
-                    output->largest, output->is_match ? "ok" : "DIFFERS");
+        for (int c = 0; c < N_CELLS; c++) {
+            text_fit(sink, term, cell_of(output, (enum verify_cell)c, text),
+                     columns[c], ALIGN_LEFT);
+            sink_repeat(sink, " ", cell_gap);
+        }
+        sink_printf(sink, "%-9.2g %s\n", output->largest,
+                    output->is_match ? "ok" : "DIFFERS");
         if (!output->is_match)
-            show_difference(output, sink);
+            show_difference(output, sink, term);
     }
+}
+
+static void show_table(const struct verify_report *report, const char *model,
+                       const struct settings *settings, struct sink *sink,
+                       const struct term *term)
+{
+    const char *s = report->n_outputs == 1 ? "" : "s";
+    struct line line = line_begin(sink, term, "model");
+    char text[160];
+
+    line_item(&line, model);
+    line_printf(&line, "%zu node%s", report->n_nodes,
+                report->n_nodes == 1 ? "" : "s");
+    line_printf(&line, "%" PRIu64 " parameters", report->parameters);
+    line_end(&line);
+    line = line_begin(sink, term, "wanted");
+    snprintf(text, sizeof text,
+             "|got - wanted| <= %g + %g * |wanted|, in %zu set%s",
+             settings->atol, settings->rtol, report->n_sets,
+             report->n_sets == 1 ? "" : "s");
+    line_sentence(&line, text);
+    line_end(&line);
+    sink_puts(sink, "\n");
+    show_rows(report, sink, term);
+    sink_puts(sink, "\n");
+    line = line_begin(sink, term, "result");
     if (report->n_failed)
-        sink_printf(sink, "\nresult   %zu of %zu output%s not as wanted\n",
+        line_printf(&line, "%zu of %zu output%s not as wanted",
                     report->n_failed, report->n_outputs, s);
     else
-        sink_printf(sink, "\nresult   %zu output%s, all as wanted\n",
-                    report->n_outputs, s);
+        line_printf(&line, "%zu output%s, all as wanted", report->n_outputs, s);
+    line_end(&line);
 }
 
 static void write_output(struct json_writer *json,
@@ -177,7 +264,7 @@ static enum assay_status show(const struct verify_report *report,
     if (settings->json)
         show_json(report, model, settings, result.sink);
     else
-        show_table(report, model, settings, result.sink);
+        show_table(report, model, settings, result.sink, &result.term);
     st = result_close(&result, sink_status(result.sink, err), err);
     if (!st && report->n_failed)
         st = error_set(err, ASSAY_CHECK_FAILED,
