@@ -25,7 +25,7 @@ struct layout {
     struct sink *sink;
     struct time_unit unit;
     size_t name; /* columns */
-    bool has_p;
+    bool has_interval, has_p;
 };
 
 static struct layout layout_of(const struct comparison *comparison,
@@ -33,15 +33,18 @@ static struct layout layout_of(const struct comparison *comparison,
                                const struct term *term, struct sink *sink)
 {
     size_t width = (size_t)term->width;
-    size_t taken =
-        2 * TIME_COLUMNS + CHANGE_COLUMNS + INTERVAL_COLUMNS + MARK_COLUMNS;
+    size_t taken = 2 * TIME_COLUMNS + CHANGE_COLUMNS + MARK_COLUMNS;
     struct layout layout = {.comparison = comparison,
                             .choice = choice,
                             .term = term,
                             .sink = sink,
                             .unit = compare_unit(comparison),
+                            .has_interval =
+                                width >= LEAST_NAME + taken + INTERVAL_COLUMNS,
                             .has_p = width >= 90};
 
+    if (layout.has_interval)
+        taken += INTERVAL_COLUMNS;
     if (layout.has_p)
         taken += P_COLUMNS;
     layout.name = width > taken + LEAST_NAME ? width - taken : LEAST_NAME;
@@ -120,7 +123,8 @@ static void put_head(const struct layout *layout)
     snprintf(title, sizeof title, "B %s", layout->unit.name);
     put_right(layout, title, TIME_COLUMNS);
     put_right(layout, "change", CHANGE_COLUMNS);
-    put_right(layout, "interval %", INTERVAL_COLUMNS);
+    if (layout->has_interval)
+        put_right(layout, "interval %", INTERVAL_COLUMNS);
     if (layout->has_p)
         put_right(layout, "p", P_COLUMNS);
     put_style(layout, STYLE_NONE);
@@ -140,7 +144,8 @@ static enum assay_status put_row(const struct layout *layout, size_t at)
               TIME_COLUMNS);
     put_style(layout, row_style(row));
     put_right(layout, compare_change_text(text, row), CHANGE_COLUMNS);
-    put_right(layout, compare_interval_text(text, row), INTERVAL_COLUMNS);
+    if (layout->has_interval)
+        put_right(layout, compare_interval_text(text, row), INTERVAL_COLUMNS);
     if (layout->has_p)
         put_right(layout, compare_p_text(text, row), P_COLUMNS);
     sink_puts(layout->sink, "  ");
@@ -164,6 +169,12 @@ static enum assay_status put_rows(const struct layout *layout)
         sink_printf(layout->sink, "   %zu more scope%s hidden (--all)\n",
                     layout->choice->n_hidden,
                     layout->choice->n_hidden == 1 ? " is" : "s are");
+        put_style(layout, STYLE_NONE);
+    }
+    if (!layout->has_interval) {
+        put_style(layout, STYLE_DIM);
+        sink_puts(layout->sink,
+                  "   the screen has no place for the intervals\n");
         put_style(layout, STYLE_NONE);
     }
     return st;
