@@ -131,6 +131,8 @@ void json_write_double(struct json_writer *writer, double value);
 void json_write_rounded(struct json_writer *writer, double value, int digits);
 void json_write_bool(struct json_writer *writer, bool value);
 void json_write_null(struct json_writer *writer);
+/* A value that is JSON already, as it is. */
+void json_write_raw(struct json_writer *writer, const char *json);
 
 /* key and value in one. */
 void json_member_string(struct json_writer *writer, const char *key,

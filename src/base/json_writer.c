@@ -246,6 +246,11 @@ void json_write_null(struct json_writer *writer)
     put(writer, "null");
 }
 
+void json_write_raw(struct json_writer *writer, const char *json)
+{
+    put(writer, json);
+}
+
 void json_member_string(struct json_writer *writer, const char *key,
                         const char *text)
 {

@@ -108,11 +108,13 @@ static void write_extras(struct extras *extras, struct result *result)
 
 static enum assay_status write_json(const struct run *run,
                                     const struct detect_options *job,
+                                    const struct extras *extras,
                                     struct result *result, struct error *err)
 {
     struct view_options view = view_defaults(result->term);
 
     view.source = job->run_path;
+    view.found = extras->found.n ? str_text(&extras->found) : NULL;
     return view_json(run, &view, result->sink, err);
 }
 
@@ -160,7 +162,7 @@ static enum assay_status show_result(const struct run_settings *settings,
     if (!st)
         st = result_open(NULL, &result, err);
     if (!st) {
-        st = settings->is_json ? write_json(run, job, &result, err)
+        st = settings->is_json ? write_json(run, job, extras, &result, err)
                                : write_summary(run, job, extras,
                                                str_text(&wrote), &result, err);
         st = result_close(&result, st, err);
@@ -208,6 +210,7 @@ static enum assay_status profile(const struct run_settings *settings,
     job->onnx.problems = &screen;
     job->explain = settings->has_explain ? &explain : NULL;
     job->found = job->weights || job->is_onnx ? &found : NULL;
+    job->found_as_json = settings->is_json;
     st = run_files_open(&files, &settings->files, job->run_path, err);
     if (!st)
         st = detect_run(job, photos, &report, err);

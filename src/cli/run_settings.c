@@ -193,8 +193,8 @@ const struct option run_options[] = {
      FIELD(output)},
     {.name = "json",
      .kind = OPTION_FLAG,
-     .help = "print everything that is known about the run as JSON instead of "
-             "the screen",
+     .help = "print everything that is known about the run, and what was "
+             "found, as JSON instead of the screen",
      FIELD(is_json)},
     RUN_FILES_OPTIONS,
     {.name = "pictures",

@@ -71,6 +71,7 @@ struct detect_options {
     struct sink *warnings;     /* a line each: photographs that were skipped */
     struct sink *explain;      /* which kernels were chosen; NULL: nothing */
     struct sink *found; /* lines: what was found on each photograph; NULL */
+    bool found_as_json; /* a line is an object, for one photograph */
 };
 
 struct detect_report {

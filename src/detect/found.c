@@ -1,6 +1,7 @@
 /* detect/found.c - see found.h. */
 #include "detect/found.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -102,11 +103,60 @@ static void list_boxes(const struct found *found,
     }
 }
 
+static void write_item(struct json_writer *json, const struct found *found,
+                       const struct found_source *source, size_t i)
+{
+    const struct found_item *item = &found->items[i];
+    const struct box *box = &item->box;
+    const float sides[] = {box->x1, box->y1, box->x2, box->y2};
+    char number[32];
+
+    json_object_begin(json);
+    json_member_int(json, "label", item->label);
+    json_member_string(json, "name",
+                       found_name(source->options, source->session, item->label,
+                                  number, sizeof number));
+    json_key(json, "score");
+    json_write_rounded(json, (double)item->score, 6);
+    if (found->has_boxes) {
+        json_key(json, "box");
+        json_array_begin(json);
+        for (size_t k = 0; k < sizeof sides / sizeof *sides; k++)
+            json_write_rounded(json, (double)sides[k], 6);
+        json_array_end(json);
+    }
+    json_object_end(json);
+}
+
+static void list_json(const struct found *found,
+                      const struct found_source *source, const char *name,
+                      struct sink *sink)
+{
+    struct json_writer json = json_writer(sink, 0);
+
+    json_object_begin(&json);
+    json_member_string(&json, "photograph", name);
+    json_key(&json, "items");
+    json_array_begin(&json);
+    for (size_t i = 0; i < found->n; i++) {
+        if (!found->has_boxes ||
+            (double)found->items[i].score >= source->options->score)
+            write_item(&json, found, source, i);
+    }
+    json_array_end(&json);
+    json_object_end(&json);
+    sink_puts(sink, "\n");
+}
+
 void found_list(const struct found *found, const struct found_source *source,
                 const char *name, struct sink *sink)
 {
     char number[32];
 
+    if (source->options->found_as_json) {
+        list_json(found, source, name, sink);
+        return;
+    }
     if (found->has_boxes) {
         list_boxes(found, source, name, sink);
         return;

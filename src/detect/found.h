@@ -45,8 +45,10 @@ const char *found_name(const struct detect_options *options,
                        const struct session *session, int64_t label,
                        char *buffer, size_t size);
 
-/* A line for each item that has the score, or one for all classes. name: of
- * the photograph. */
+/* A line for each item that has the score, or one for all classes; with
+ * options.found_as_json one for all items:
+ * {"photograph": "a.jpg", "items": [{"label": 17, "name": "cat", ...}]}.
+ * name: of the photograph. */
 void found_list(const struct found *found, const struct found_source *source,
                 const char *name, struct sink *sink);
 

@@ -342,6 +342,30 @@ enum assay_status json_head(struct json_writer *json, const struct run *run,
     return st;
 }
 
+/* Objects that the caller has, one a line. */
+static enum assay_status write_found(struct json_writer *json,
+                                     const char *lines, struct error *err)
+{
+    struct str line = {0};
+    enum assay_status st = ASSAY_OK;
+
+    json_key(json, "found");
+    json_array_begin(json);
+    while (!st && *lines) {
+        size_t n = strcspn(lines, "\n");
+
+        str_clear(&line);
+        if (str_append_n(&line, lines, n))
+            st = error_nomem(err, n, "what was found");
+        else
+            json_write_raw(json, str_text(&line));
+        lines += n + (lines[n] != '\0');
+    }
+    json_array_end(json);
+    str_release(&line);
+    return st;
+}
+
 enum assay_status view_json(const struct run *run,
                             const struct view_options *options,
                             struct sink *sink, struct error *err)
@@ -354,6 +378,10 @@ enum assay_status view_json(const struct run *run,
         goto done;
     json_object_begin(&json);
     st = json_head(&json, run, &rows, options->source, err);
+    if (st)
+        goto done;
+    if (options->found)
+        st = write_found(&json, options->found, err);
     if (st)
         goto done;
     write_counters(&json, run);

@@ -39,7 +39,10 @@ struct view_options {
     double hide_below; /* share of the whole; 0.02 unless told */
     const char *wrote; /* files that came with it, for the summary; or NULL */
     const char *note;  /* what a reader of the summary must know; or NULL */
-    const char *next;  /* a command that goes on from here; or NULL */
+    /* What was found on photographs, for the JSON: an object a line; or NULL.
+     */
+    const char *found;
+    const char *next; /* a command that goes on from here; or NULL */
 };
 
 /* What a person gets without saying more. */

@@ -172,6 +172,39 @@ TEST(probabilities_are_left_as_they_are)
     tear_down(&setting, &found);
 }
 
+TEST(what_is_found_is_an_object_a_photograph_as_json)
+{
+    static const float values[] = {0.25F, 0.75F};
+    static const char *const names[] = {"cat", "a \"dog\""};
+    struct found_item items[] = {
+        {.box = {1, 2.5F, 30, 40}, .score = 0.75F, .label = 1},
+        {.box = {5, 6, 7, 8}, .score = 0.25F, .label = 0}};
+    struct found boxes = {.items = items, .n = 2, .has_boxes = true};
+    struct found found = {0};
+    struct setting setting;
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    set_up(&setting, DECODE_CLASSES);
+    add_output(&setting, shape_of(2, (int64_t)1, (int64_t)2), values);
+    CHECK_STATUS(found_decode(&setting.source, &found, &err), ASSAY_OK, &err);
+    setting.options.found_as_json = true;
+    setting.options.labels = names;
+    setting.options.n_labels = 2;
+    setting.options.score = 0.5;
+    found_list(&found, &setting.source, "a.jpg", &sink);
+    found_list(&boxes, &setting.source, "b.jpg", &sink);
+    CHECK_STR(str_text(&text),
+              "{\"photograph\":\"a.jpg\",\"items\":[{\"label\":1,\"name\":\"a "
+              "\\\"dog\\\"\",\"score\":0.75},"
+              "{\"label\":0,\"name\":\"cat\",\"score\":0.25}]}\n"
+              "{\"photograph\":\"b.jpg\",\"items\":[{\"label\":1,\"name\":\"a "
+              "\\\"dog\\\"\",\"score\":0.75,"
+              "\"box\":[1,2.5,30,40]}]}\n");
+    str_release(&text);
+    tear_down(&setting, &found);
+}
+
 TEST(what_is_found_is_listed_by_the_names_of_a_file_or_by_number)
 {
     static const float values[] = {0.25F, 0.75F};
