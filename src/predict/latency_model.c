@@ -64,9 +64,10 @@ const struct prior latency_priors[] = {
     [LAUNCH_CONV] = {"launch_conv", "ms a convolution", 1, 0.5},
     [LAUNCH_NORM] = {"launch_norm", "ms a norm", 0.4, 0.5},
     [LAUNCH_OTHER] = {"launch_other", "ms an op", 0.2, 0.7},
-    [RAGGED] = {"ragged", "ms a G elements", 9, 1.5},
-    [RAGGED_CONCAT] = {"ragged_concat", "ms a G elements", 270, 1},
-    [LANE] = {"lane", "channels", 1, 1},
+    [RAGGED] = {"ragged", "ms a G elements", 9, 1.5, DEVICES_IN_LANES},
+    [RAGGED_CONCAT] = {"ragged_concat", "ms a G elements", 270, 1,
+                       DEVICES_IN_LANES},
+    [LANE] = {"lane", "channels", 1, 1, DEVICES_IN_LANES},
 };
 
 const size_t n_latency_priors = N_PARAMETERS;

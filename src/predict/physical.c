@@ -5,7 +5,6 @@
 #include "predict/physical_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 static const struct prior *prior_of(enum target target, size_t i)
 {
@@ -35,21 +34,10 @@ double physical_lane(const struct physical *physical)
 
 bool physical_uses(const struct physical *physical, size_t i)
 {
-    static const struct {
-        const char *name;
-        bool is_of_lanes;
-    } some[] = {{"ragged", true},           {"ragged_concat", true},
-                {"ragged_largest", true},   {"packed", true},
-                {"winograd_weights", true}, {"layers", true},
-                {"images", true},           {"lane", true},
-                {"winograd_all", false},    {"small_batch", false}};
-    const char *name = physical_name(physical->target, i);
+    enum devices of = prior_of(physical->target, i)->of;
 
-    for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
-        if (strcmp(some[k].name, name) == 0)
-            return some[k].is_of_lanes == (physical_lane(physical) > 1);
-    }
-    return true;
+    return of == DEVICES_ALL ||
+           (of == DEVICES_IN_LANES) == (physical_lane(physical) > 1);
 }
 
 enum assay_status physical_fit(struct physical *physical,

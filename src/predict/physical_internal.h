@@ -8,9 +8,12 @@
 
 /* What is thought of a parameter before anything is measured: the logarithm is
  * normal about that of `centre`. */
+enum devices { DEVICES_ALL, DEVICES_IN_LANES, DEVICES_WITHOUT_LANES };
+
 struct prior {
     const char *name, *unit;
     double centre, deviation;
+    enum devices of;
 };
 
 /* How much closer priors are about a model of the same device. */
