@@ -36,8 +36,7 @@ bool physical_uses(const struct physical *physical, size_t i)
 {
     enum devices of = prior_of(physical->target, i)->of;
 
-    return of == DEVICES_ALL ||
-           (of == DEVICES_IN_LANES) == (physical_lane(physical) > 1);
+    return of == ON_ALL || (of == IN_LANES) == (physical_lane(physical) > 1);
 }
 
 enum assay_status physical_fit(struct physical *physical,

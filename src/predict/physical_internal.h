@@ -6,10 +6,12 @@
 
 #include "predict/physical.h"
 
+/* Devices that have a parameter: those that compute channels in lanes keep
+ * other things in memory than others. */
+enum devices { ON_ALL, IN_LANES, NOT_IN_LANES };
+
 /* What is thought of a parameter before anything is measured: the logarithm is
  * normal about that of `centre`. */
-enum devices { DEVICES_ALL, DEVICES_IN_LANES, DEVICES_WITHOUT_LANES };
-
 struct prior {
     const char *name, *unit;
     double centre, deviation;
