@@ -1,6 +1,8 @@
 /* cli/campaign_launch.c - see campaign_launch.h. */
 #include "cli/campaign_launch.h"
 
+#include "cli/shell_quote.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <spawn.h>
@@ -9,17 +11,6 @@
 #include <unistd.h>
 
 extern char **environ;
-
-/* In single quotation marks, for a shell. */
-static enum assay_status quote(struct str *to, const char *text)
-{
-    enum assay_status st = str_append_char(to, '\'');
-
-    for (; !st && *text; text++)
-        st = *text == '\'' ? str_append(to, "'\\''")
-                           : str_append_char(to, *text);
-    return st ? st : str_append_char(to, '\'');
-}
 
 static enum assay_status put_script(const struct launch *launch,
                                     const char *program, const char *folder,
@@ -38,11 +29,11 @@ static enum assay_status put_script(const struct launch *launch,
     if (!st)
         st = str_append(script, "exec ");
     if (!st)
-        st = quote(script, program);
+        st = shell_quote(script, program);
     if (!st)
         st = str_append(script, " campaign ");
     if (!st)
-        st = quote(script, launch->config);
+        st = shell_quote(script, launch->config);
     return st ? st
               : str_printf(script, " --shard \"$SLURM_ARRAY_TASK_ID/%zu\"%s\n",
                            launch->n_shards, launch->options);

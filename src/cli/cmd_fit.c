@@ -7,12 +7,12 @@
 #include "cli/messages.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
+#include "cli/shell_quote.h"
 #include "cli/train_settings.h"
 #include "train/fit.h"
 #include "train/train.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 struct fit_settings {
     struct train_settings train; /* those of `assay train` that matter here */
@@ -167,24 +167,13 @@ static void show_start(const struct search *search)
     fflush(stdout);
 }
 
-/* As a shell takes it. */
 static void put_word(struct sink *sink, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:+-,";
+    struct str text = {0};
 
-    sink_puts(sink, " ");
-    if (*word && !word[strspn(word, plain)]) {
-        sink_puts(sink, word);
-        return;
-    }
-    sink_puts(sink, "'");
-    for (; *word; word++) {
-        if (*word == '\'')
-            sink_puts(sink, "'\\'");
-        sink_printf(sink, "%c", *word);
-    }
-    sink_puts(sink, "'");
+    if (!shell_word(&text, word))
+        sink_printf(sink, " %s", text.text);
+    str_release(&text);
 }
 
 static void put_list(struct sink *sink, const char *option,

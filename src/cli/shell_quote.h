@@ -1,0 +1,15 @@
+/* cli/shell_quote.h - words as a shell takes them.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_SHELL_QUOTE_H
+#define CLI_SHELL_QUOTE_H
+
+#include "base/str.h"
+
+/* Appends the word in single quotation marks. */
+enum assay_status shell_quote(struct str *to, const char *word);
+
+/* The same, without the marks where it needs none. */
+enum assay_status shell_word(struct str *to, const char *word);
+
+#endif
