@@ -9,9 +9,9 @@
 #include "cli/run_settings.h"
 #include "detect/model_inputs.h"
 #include "formats/model_file.h"
+#include "predict/campaign_names.h"
 #include "predict/describe_graph.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -344,15 +344,11 @@ static const char *find_family(const struct fingerprint *fingerprint,
     const char *found = find_network(fingerprint, name);
     char shorter[128];
     size_t n = strlen(name);
+    int64_t number;
 
     for (int i = 0; !found && i < 2 && n < sizeof shorter; i++) {
-        size_t n_digits = 0;
-
-        while (n_digits < n && isdigit((unsigned char)name[n - n_digits - 1]))
-            n_digits++;
-        if (!n_digits || n_digits + 1 >= n || name[n - n_digits - 1] != '_')
+        if (!name_take_number(name, &n, &number))
             return NULL;
-        n -= n_digits + 1;
         snprintf(shorter, sizeof shorter, "%.*s", (int)n, name);
         found = find_network(fingerprint, shorter);
     }

@@ -34,9 +34,7 @@ enum assay_status network_file_name(const struct campaign_config *config,
     return st ? error_nomem(err, 64, "a path") : ASSAY_OK;
 }
 
-/* The number behind the last "_" of a text that ends at *n, which goes before
- * it. */
-static bool take_number(const char *text, size_t *n, int64_t *number)
+bool name_take_number(const char *text, size_t *n, int64_t *number)
 {
     size_t at = *n;
 
@@ -83,7 +81,7 @@ bool network_file_split(const struct campaign_config *config, const char *path,
         return false;
     memcpy(out->network, base, n);
     while (n_numbers < 2 && !is_network(config, out->network) &&
-           take_number(out->network, &n, &numbers[n_numbers])) {
+           name_take_number(out->network, &n, &numbers[n_numbers])) {
         out->network[n] = '\0';
         n_numbers++;
     }

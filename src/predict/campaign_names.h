@@ -13,6 +13,10 @@ struct network_file {
     int64_t level, repeat; /* 0 where the name tells none */
 };
 
+/* Takes the number behind the last "_" of a text that ends at *n, which goes
+ * before it. False where there is none. */
+bool name_take_number(const char *text, size_t *n, int64_t *number);
+
 /* The file of a network that [create_network_dataset] makes. */
 enum assay_status network_file_name(const struct campaign_config *config,
                                     const char *network, int64_t level,
