@@ -118,7 +118,7 @@ static void tell_test(void *context, const struct campaign_progress *progress)
     (void)context;
     if (!result)
         return;
-    if (!result->is_passed && strncmp(result->reason, "skipped", 7) == 0)
+    if (campaign_is_skipped(result))
         value[0] = '\0';
     else if (!result->is_passed)
         snprintf(value, sizeof value, "failed, ");

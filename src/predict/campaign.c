@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A campaign under way. */
 struct campaign {
@@ -41,6 +42,13 @@ static void tell(const struct campaign *campaign,
         campaign->options->told(campaign->options->context, progress);
 }
 
+static const char skipped_words[] = "skipped: a smaller batch failed";
+
+bool campaign_is_skipped(const struct campaign_result *result)
+{
+    return !result->is_passed && strcmp(result->reason, skipped_words) == 0;
+}
+
 /* A test that is not worth trying: smaller batches failed. */
 static bool is_skipped(const struct campaign *campaign,
                        const struct campaign_test *test)
@@ -72,8 +80,7 @@ static enum assay_status run_test(struct campaign *campaign,
     enum assay_status st = ASSAY_OK;
 
     if (is_skipped(campaign, test)) {
-        snprintf(result.reason, sizeof result.reason,
-                 "skipped: a smaller batch failed");
+        snprintf(result.reason, sizeof result.reason, "%s", skipped_words);
         progress->n_skipped++;
     } else {
         st = try_test(campaign, test, &result, err);

@@ -79,6 +79,8 @@ double campaign_own_mb(void);
 /* Whether a test failed for want of memory: it says that what it needs is more
  * than its limit, where another failure says nothing. */
 bool campaign_is_nomem(const struct campaign_result *result);
+/* Whether it was not tried, as a smaller batch failed. */
+bool campaign_is_skipped(const struct campaign_result *result);
 
 struct campaign_limits {
     size_t memory_bytes; /* beside what the process begins with; 0: nine
