@@ -185,9 +185,9 @@ static void add_lanes(struct terms *terms, const struct description *own,
             fmax(terms->of[RAGGED_LARGEST], map_bytes(wide, batch));
 }
 
-/* The same of inference alone: one piece of scratch memory, of which there is
- * a limit, serves all kernels that need any, and is there beside the maps of
- * these. */
+/* The same of inference alone: one piece of scratch memory, which the engine
+ * here keeps within 40 MiB, serves all kernels that need any, and is there
+ * beside the maps of these. */
 static void share_scratch(struct terms *terms,
                           const struct description *description, double batch,
                           double lane)
