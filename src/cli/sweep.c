@@ -1,6 +1,7 @@
 /* cli/sweep.c - see sweep.h: the runs of a sweep and their table. */
 #include "cli/sweep.h"
 
+#include "base/child.h"
 #include "base/units.h"
 #include "cli/interrupt.h"
 #include "cli/messages.h"
@@ -8,8 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* What a point came to. */
 struct row {
@@ -84,6 +83,12 @@ static enum assay_status set_point(const struct sweep *sweep,
     return ASSAY_OK;
 }
 
+/* What a child is started with. */
+struct sweep_point {
+    const struct run_settings *settings;
+    const struct words *operands;
+};
+
 static enum assay_status run_here(const struct run_settings *settings,
                                   const struct words *operands,
                                   struct error *err)
@@ -104,31 +109,33 @@ static enum assay_status run_here(const struct run_settings *settings,
     return st;
 }
 
-/* In a process of its own; its last words come through a pipe. */
+static void run_point(void *context, int line)
+{
+    const struct sweep_point *point = context;
+    struct outcome outcome = {.st = ASSAY_OK};
+
+    outcome.st = run_here(point->settings, point->operands, &outcome.err);
+    child_send(line, &outcome, sizeof outcome, 0);
+}
+
+/* In a process of its own. */
 static enum assay_status run_apart(const struct run_settings *settings,
                                    const struct words *operands,
                                    struct error *err)
 {
-    struct outcome outcome = {.st = ASSAY_IO};
-    int ends[2], code = 0;
-    ssize_t n;
-    pid_t child;
+    const struct child_options options = {.what = "a point of the sweep"};
+    struct sweep_point point = {settings, operands};
+    struct outcome outcome;
+    enum child_told told;
+    struct child child;
+    enum assay_status st =
+        child_start(&child, &options, run_point, &point, err);
 
-    if (pipe(ends))
-        return error_set(err, ASSAY_IO, "cannot start a process");
-    fflush(NULL);
-    child = fork();
-    if (child == 0) {
-        outcome.st = run_here(settings, operands, &outcome.err);
-        n = write(ends[1], &outcome, sizeof outcome);
-        _exit(n == (ssize_t)sizeof outcome ? 0 : 1);
-    }
-    close(ends[1]);
-    n = child > 0 ? read(ends[0], &outcome, sizeof outcome) : -1;
-    close(ends[0]);
-    if (child > 0)
-        waitpid(child, &code, 0);
-    if (n != (ssize_t)sizeof outcome)
+    if (st)
+        return st;
+    told = child_receive(child.line, &outcome, sizeof outcome, 0);
+    child_end(&child, false, NULL);
+    if (told != CHILD_TOLD)
         return error_set(err, ASSAY_IO,
                          "the process of a point ended before its time");
     return outcome.st ? error_set(err, outcome.st, "%s", outcome.err.text)

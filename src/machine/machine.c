@@ -1,11 +1,10 @@
 /* machine/machine.c - looking at this machine as a whole. */
 #include "machine/machine.h"
 
-#include <errno.h>
+#include "base/child.h"
+
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,32 +17,12 @@ struct answer {
     struct peaks peaks;
 };
 
-static void answer_from_child(const struct machine_probe *probe, int pipe)
+static void probe_here(void *context, int line)
 {
     struct answer answer = {.st = ASSAY_OK};
 
-    answer.st = machine_probe(probe, &answer.peaks, &answer.err);
-    /* Fits into a pipe at once. */
-    _exit(write(pipe, &answer, sizeof answer) != (ssize_t)sizeof answer);
-}
-
-static enum assay_status read_answer(int pipe, struct peaks *peaks,
-                                     struct error *err)
-{
-    struct answer answer;
-    ssize_t n;
-
-    do
-        n = read(pipe, &answer, sizeof answer);
-    while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)sizeof answer)
-        return error_set(err, ASSAY_IO,
-                         "measuring the machine ended early; is its memory "
-                         "full?");
-    *peaks = answer.peaks;
-    if (answer.st)
-        error_set(err, answer.st, "%s", answer.err.text);
-    return answer.st;
+    answer.st = machine_probe(context, &answer.peaks, &answer.err);
+    child_send(line, &answer, sizeof answer, 0);
 }
 
 static double seconds_of(const struct rusage *usage)
@@ -52,30 +31,30 @@ static double seconds_of(const struct rusage *usage)
            (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
 }
 
-static enum assay_status probe_apart(const struct machine_probe *probe,
+static enum assay_status probe_apart(struct machine_probe *probe,
                                      struct peaks *peaks, double *own_seconds,
                                      struct error *err)
 {
+    const struct child_options options = {.what = "measuring the machine"};
     struct rusage usage = {0};
-    enum assay_status st;
-    int ends[2];
-    pid_t child;
+    struct answer answer;
+    enum child_told told;
+    struct child child;
+    enum assay_status st =
+        child_start(&child, &options, probe_here, probe, err);
 
-    if (pipe(ends) < 0)
-        return error_errno(err, errno, "making a pipe");
-    child = fork();
-    if (child == 0)
-        answer_from_child(probe, ends[1]);
-    close(ends[1]);
-    if (child < 0)
-        st = error_errno(err, errno, "starting a process");
-    else
-        st = read_answer(ends[0], peaks, err);
-    close(ends[0]);
-    while (child > 0 && wait4(child, NULL, 0, &usage) < 0 && errno == EINTR)
-        ;
+    if (st)
+        return st;
+    told = child_receive(child.line, &answer, sizeof answer, 0);
+    child_end(&child, false, &usage);
     *own_seconds = seconds_of(&usage);
-    return st;
+    if (told != CHILD_TOLD)
+        return error_set(err, ASSAY_IO,
+                         "measuring the machine ended early; is its memory "
+                         "full?");
+    *peaks = answer.peaks;
+    return answer.st ? error_set(err, answer.st, "%s", answer.err.text)
+                     : ASSAY_OK;
 }
 
 /* The share of all processors' time that went to others. */

@@ -128,8 +128,8 @@ static enum assay_status begin(const struct assay_profiler *profiler,
     struct assay_error error = {0};
 
     if (job->registered->is_foreign)
-        return child_start(&job->child, function, &job->input,
-                           profiler->options.plugin_seconds, &job->err);
+        return metric_child_start(&job->child, function, &job->input,
+                                  profiler->options.plugin_seconds, &job->err);
     if (!function->begin)
         return ASSAY_OK;
     return take_error(
@@ -145,7 +145,7 @@ void metric_job_sample(struct metric_job *job,
     if (job->st)
         return;
     if (job->registered->is_foreign)
-        child_sample(&job->child, sample);
+        metric_child_sample(&job->child, sample);
     else if (function->sample)
         job->st = take_error(
             job, function->sample(function->context, sample, &error), &error);
@@ -157,8 +157,8 @@ static enum assay_status finish(struct metric_job *job)
     struct assay_error error = {0};
 
     if (job->registered->is_foreign)
-        return child_finish(&job->child, function, job->input.evaluated,
-                            job->values, &job->err);
+        return metric_child_finish(&job->child, function, job->input.evaluated,
+                                   job->values, &job->err);
     return take_error(
         job,
         function->compute(function->context, &job->input, job->values, &error),
@@ -222,7 +222,7 @@ static void keep_all(struct assay_profiler *profiler,
 
 static void release(struct metric_job *job)
 {
-    child_stop(&job->child);
+    metric_child_stop(&job->child);
     mem_free(job->arguments);
     mem_free(job->values);
 }

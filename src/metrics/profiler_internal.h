@@ -4,7 +4,7 @@
 #ifndef METRICS_PROFILER_INTERNAL_H
 #define METRICS_PROFILER_INTERNAL_H
 
-#include "metrics/child.h"
+#include "metrics/metric_child.h"
 #include "metrics/detection_metrics.h"
 #include "metrics/model_internal.h"
 #include "metrics/plugin.h"
@@ -61,7 +61,7 @@ struct metric_job {
     struct assay_metric_input input;
     struct assay_evaluated evaluated;
     const char **arguments;
-    struct child child;
+    struct metric_child child;
     double *values;
     enum assay_status st;
     struct error err;

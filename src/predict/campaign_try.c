@@ -1,19 +1,14 @@
 /* predict/campaign_try.c - see campaign.h: a test in a process of its own. */
 #include "predict/campaign.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/processor.h"
 #include "base/units.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* What the child tells. */
 struct answer {
@@ -58,97 +53,23 @@ static double find_lane(void)
     return strcmp(simd, "AVX-512") == 0 ? 16 : 8;
 }
 
-/* ---- in the child ------------------------------------------------------- */
+/* What the child is started with. */
+struct attempt {
+    const struct campaign_test *test;
+    const struct campaign_limits *limits;
+};
 
-/* Where the machine runs out of memory the test is the one to go. */
-static void offer_oneself(void)
+static void run_attempt(void *context, int line)
 {
-    static const char most[] = "1000";
-    int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-    if (file < 0)
-        return;
-    if (write(file, most, sizeof most - 1) < 0)
-        errno = 0; /* the test still runs without */
-    close(file);
-}
-
-/* A signal ends the test, whatever the program around it does with them, and
- * so does the end of the campaign. An interrupt from the terminal is the
- * campaign's to answer, when the test has ended. */
-static void be_mortal(void)
-{
-    static const int signals[] = {SIGSEGV, SIGBUS,  SIGFPE,
-                                  SIGILL,  SIGABRT, SIGTERM};
-
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        signal(signals[i], SIG_DFL);
-    signal(SIGINT, SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
-static void be_quiet(void)
-{
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-    if (null < 0)
-        return;
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    close(null);
-}
-
-_Noreturn static void run_child(const struct campaign_test *test,
-                                const struct campaign_limits *limits,
-                                size_t memory_bytes, int to)
-{
-    const rlim_t most = memory_bytes + (rlim_t)(campaign_own_mb() * 0x1p20);
-    const struct rlimit data = {most, most}, no_core = {0};
-    campaign_measure *measure =
-        limits->measure ? limits->measure : campaign_measure_here;
+    const struct attempt *attempt = context;
+    campaign_measure *measure = attempt->limits->measure
+                                    ? attempt->limits->measure
+                                    : campaign_measure_here;
     struct answer answer = {0};
 
-    be_mortal();
-    be_quiet();
-    offer_oneself();
-    setrlimit(RLIMIT_CORE, &no_core);
-    if (setrlimit(RLIMIT_DATA, &data))
-        answer.status =
-            error_errno(&answer.error, errno, "limiting the memory of a test");
-    else
-        answer.status = measure(test, limits, &answer.result, &answer.error);
-    _exit(write(to, &answer, sizeof answer) == sizeof answer ? 0 : 1);
-}
-
-/* ---- in the parent ------------------------------------------------------ */
-
-enum told { TOLD_ALL, TOLD_NOTHING, TOLD_TOO_LATE };
-
-static enum told read_answer(int from, double seconds, struct answer *answer)
-{
-    int64_t until_ns = clock_monotonic_ns() + (int64_t)(seconds * 1e9);
-    char *next = (char *)answer;
-    size_t left = sizeof *answer;
-
-    while (left) {
-        int64_t left_ms = (until_ns - clock_monotonic_ns()) / 1000000;
-        struct pollfd wanted = {.fd = from, .events = POLLIN};
-        int n = left_ms < 0 ? 0 : poll(&wanted, 1, (int)left_ms);
-        ssize_t got;
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return TOLD_TOO_LATE;
-        got = read(from, next, left);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return TOLD_NOTHING;
-        next += got;
-        left -= (size_t)got;
-    }
-    return TOLD_ALL;
+    answer.status =
+        measure(attempt->test, attempt->limits, &answer.result, &answer.error);
+    child_send(line, &answer, sizeof answer, 0);
 }
 
 static const char nomem_words[] = "out of memory";
@@ -159,21 +80,21 @@ bool campaign_is_nomem(const struct campaign_result *result)
            strncmp(result->reason, nomem_words, strlen(nomem_words)) == 0;
 }
 
-static void explain(struct campaign_result *result, enum told told,
+static void explain(struct campaign_result *result, enum child_told told,
                     const struct answer *answer, int status, double seconds,
                     size_t memory_bytes)
 {
     char limit[UNITS_MAX];
 
     units_bytes(limit, (double)memory_bytes);
-    if (told == TOLD_TOO_LATE)
+    if (told == CHILD_LATE)
         snprintf(result->reason, sizeof result->reason, "no answer within %g s",
                  seconds);
-    else if (told == TOLD_NOTHING && WIFSIGNALED(status))
+    else if (told == CHILD_GONE && WIFSIGNALED(status))
         snprintf(result->reason, sizeof result->reason,
                  "killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-    else if (told == TOLD_NOTHING)
+    else if (told == CHILD_GONE)
         snprintf(result->reason, sizeof result->reason,
                  "ended with code %d at a limit of %s", WEXITSTATUS(status),
                  limit);
@@ -195,18 +116,16 @@ static size_t choose_limit(const struct campaign_limits *limits,
                : SIZE_MAX / 2;
 }
 
-static void finish(pid_t child, int from, const struct campaign_limits *limits,
+static void finish(struct child *child, const struct campaign_limits *limits,
                    size_t memory_bytes, struct campaign_result *result)
 {
     struct answer answer = {0};
-    enum told told = read_answer(from, limits->seconds, &answer);
-    int status = 0;
+    enum child_told told =
+        child_receive(child->line, &answer, sizeof answer, limits->seconds);
+    bool is_done = told == CHILD_TOLD && !answer.status;
+    int status = child_end(child, !is_done, NULL);
 
-    if (told != TOLD_ALL || answer.status)
-        kill(child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (told == TOLD_ALL && !answer.status) {
+    if (is_done) {
         *result = answer.result;
         result->is_passed = true;
     } else {
@@ -221,27 +140,23 @@ enum assay_status campaign_try(const struct campaign_test *test,
 {
     struct machine_memory memory = machine_memory();
     size_t limit = choose_limit(limits, &memory);
+    /* An interrupt is the campaign's to answer, when the test has ended. */
+    const struct child_options options = {
+        .what = "a test",
+        .is_quiet = true,
+        .is_expendable = true,
+        .leaves_interrupt = true,
+        .data_bytes = limit + (size_t)(campaign_own_mb() * 0x1p20)};
+    struct attempt attempt = {test, limits};
     int64_t began_ns = clock_monotonic_ns();
-    int ends[2];
-    pid_t child;
+    struct child child;
+    enum assay_status st;
 
     *result = (struct campaign_result){0};
-    if (pipe2(ends, O_CLOEXEC))
-        return error_errno(err, errno, "making a pipe for a test");
-    child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        run_child(test, limits, limit, ends[1]);
-    }
-    close(ends[1]);
-    if (child < 0) {
-        int why = errno;
-
-        close(ends[0]);
-        return error_errno(err, why, "starting a process for a test");
-    }
-    finish(child, ends[0], limits, limit, result);
-    close(ends[0]);
+    st = child_start(&child, &options, run_attempt, &attempt, err);
+    if (st)
+        return st;
+    finish(&child, limits, limit, result);
     result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
     result->lane = find_lane();
     result->avail_mb = memory.available;
