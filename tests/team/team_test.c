@@ -1,0 +1,228 @@
+/* What team/team.h promises. */
+#include "team/team.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_THREAD__
+/* It does not follow threads that start after a fork, but lets them live. */
+const char *__tsan_default_options(void);
+
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+#endif
+
+enum { N = 5 };
+
+struct visit {
+    atomic_int n_calls, n_sizes;
+    atomic_int by_number[N];
+};
+
+static void visit(void *data)
+{
+    struct visit *seen = data;
+
+    atomic_fetch_add(&seen->n_calls, 1);
+    atomic_fetch_add(&seen->n_sizes, team_size());
+    atomic_fetch_add(&seen->by_number[team_number()], 1);
+}
+
+TEST(each_member_of_a_region_works_once)
+{
+    struct visit seen = {0};
+
+    CHECK(team_run(visit, &seen, N));
+    CHECK_INT(seen.n_calls, N);
+    CHECK_INT(seen.n_sizes, N * N);
+    for (int i = 0; i < N; i++)
+        CHECK_INT(seen.by_number[i], 1);
+    CHECK_INT(team_size(), 1);
+    CHECK(!team_is_parallel());
+}
+
+/* What a region writes is there when it is over, with any number of members
+ * that comes and goes, sleeping or spinning. */
+TEST(regions_follow_each_other_without_losing_work)
+{
+    static const long spins[] = {0, 2000, 200000};
+
+    for (size_t s = 0; s < 3; s++) {
+        team_set_spin(spins[s]);
+        for (int i = 0; i < 2000; i++) {
+            struct visit seen = {0};
+            int n = i % N + 1;
+
+            CHECK(team_run(visit, &seen, n));
+            CHECK_INT(seen.n_calls, n);
+        }
+    }
+    team_set_spin(TEAM_SPIN_NS);
+}
+
+static void visit_nested(void *data)
+{
+    struct visit inner = {0};
+
+    team_run(visit, &inner, N);
+    if (inner.n_calls == 1 && inner.n_sizes == 1 && team_size() == N &&
+        team_is_parallel())
+        visit(data);
+}
+
+TEST(a_region_inside_of_a_region_is_the_callers_alone)
+{
+    struct visit seen = {0};
+
+    CHECK(team_run(visit_nested, &seen, N));
+    CHECK_INT(seen.n_calls, N);
+    for (int i = 0; i < N; i++)
+        CHECK_INT(seen.by_number[i], 1);
+}
+
+static void start_inner(void *data)
+{
+    team_run(visit, data, N);
+}
+
+TEST(a_region_inside_of_one_with_a_single_member_is_parallel)
+{
+    struct visit seen = {0};
+
+    CHECK(team_run(start_inner, &seen, 1));
+    CHECK_INT(seen.n_calls, N);
+}
+
+struct steps {
+    int values[N]; /* plain: the barrier alone orders them */
+    atomic_int n_wrong;
+};
+
+static void step(void *data)
+{
+    struct steps *steps = data;
+    int number = team_number();
+
+    for (int i = 1; i <= 200; i++) {
+        steps->values[number] = i;
+        team_barrier();
+        for (int k = 0; k < N; k++) {
+            if (steps->values[k] != i)
+                atomic_fetch_add(&steps->n_wrong, 1);
+        }
+        team_barrier();
+    }
+}
+
+TEST(nobody_passes_a_barrier_before_all_have_come)
+{
+    struct steps steps = {.n_wrong = 0};
+
+    for (int i = 0; i < 5; i++) {
+        CHECK(team_run(step, &steps, N));
+        CHECK_INT(steps.n_wrong, 0);
+    }
+}
+
+enum { N_TURNS = 1003, N_LOOPS = 40 };
+
+struct turns {
+    atomic_int done[N_LOOPS][N_TURNS];
+};
+
+/* Without a barrier in between: members are in different loops. */
+static void take_turns(void *data)
+{
+    struct turns *turns = data;
+
+    for (int k = 0; k < N_LOOPS; k++) {
+        unsigned long long first, end;
+
+        team_loop_open((unsigned)(k % 3 ? N_TURNS : 0), (unsigned)k % 7);
+        while (team_loop_next(&first, &end)) {
+            for (unsigned long long i = first; i < end; i++)
+                atomic_fetch_add(&turns->done[k][i], 1);
+        }
+        team_loop_close();
+    }
+}
+
+static void check_turns(int n)
+{
+    static struct turns turns;
+
+    memset(&turns, 0, sizeof turns);
+    CHECK(team_run(take_turns, &turns, n));
+    for (int k = 0; k < N_LOOPS; k++) {
+        for (int i = 0; i < N_TURNS; i++)
+            CHECK_INT(turns.done[k][i], k % 3 != 0);
+    }
+}
+
+TEST(each_turn_of_a_loop_is_taken_once)
+{
+    check_turns(1);
+    check_turns(N);
+    check_turns(2);
+    check_turns(N);
+}
+
+static void *run_in_thread(void *arg)
+{
+    for (int i = 0; i < 300; i++)
+        team_run(visit, arg, 3);
+    return NULL;
+}
+
+TEST(threads_with_teams_of_their_own_do_not_disturb_each_other)
+{
+    struct visit seen[4] = {{0}};
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, run_in_thread, &seen[i]),
+                  0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_INT(seen[i].n_calls, 900);
+    }
+}
+
+TEST(a_forked_child_has_a_team_of_its_own)
+{
+    struct visit seen = {0};
+    int status = -1;
+    pid_t child;
+
+    CHECK(team_run(visit, &seen, N));
+    child = fork();
+    if (child == 0) {
+        struct visit own = {0};
+
+        alarm(60); /* rather than for ever */
+        team_run(visit, &own, N);
+        _exit(own.n_calls == N ? 0 : 1);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_INT(status, 0);
+    CHECK(team_run(visit, &seen, N));
+    CHECK_INT(seen.n_calls, 2 * N);
+}
+
+TEST(what_a_thread_sets_is_its_own)
+{
+    int before = team_threads();
+
+    CHECK(before >= 1);
+    team_set_threads(7);
+    CHECK_INT(team_threads(), 7);
+    team_set_threads(0);
+    CHECK_INT(team_threads(), 1);
+    team_set_threads(before);
+}
