@@ -10,7 +10,7 @@
 
 #ifdef __SANITIZE_THREAD__
 /* It does not follow threads that start after a fork, but lets them live. */
-const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
 
 const char *__tsan_default_options(void)
 {
