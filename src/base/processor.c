@@ -1,6 +1,9 @@
 /* base/processor.c - see processor.h. */
 #include "base/processor.h"
 
+#include "base/cgroup.h"
+
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +43,7 @@ const char *processor_simd(void)
     return NULL;
 }
 
-int processor_count(void)
+static int count_allowed(void)
 {
     cpu_set_t allowed;
     long n;
@@ -50,4 +53,17 @@ int processor_count(void)
         return CPU_COUNT(&allowed);
     n = sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (int)n : 1;
+}
+
+int processor_count_below(const char *root)
+{
+    int n = count_allowed();
+    double most = ceil(cgroup_processors(root));
+
+    return most < n ? (int)fmax(most, 1) : n;
+}
+
+int processor_count(void)
+{
+    return processor_count_below("");
 }

@@ -15,8 +15,10 @@ bool processor_name(const char *root, char *name, size_t size);
 /* The widest vectors that this one computes with: "AVX-512"; NULL: plain. */
 const char *processor_simd(void);
 
-/* How many this process may run on: fewer than the machine has where taskset
- * or a container says so. At least 1. */
+/* How many this process may use: fewer than the machine has where taskset or a
+ * container says so; of one and a half, two. At least 1. */
 int processor_count(void);
+/* The same with a container's limit read below another root folder. */
+int processor_count_below(const char *root);
 
 #endif
