@@ -1,13 +1,20 @@
 /* detect/steady.c - see steady.h. */
 #include "detect/steady.h"
 
+#include "base/cgroup.h"
+#include "base/clock.h"
+#include "machine/machine.h"
+
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -46,17 +53,73 @@ static int open_migrations(void)
 
 void steady_open(struct steady *steady)
 {
-    steady->migrations = open_migrations();
-    steady->waits = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    int own = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+
+    *steady = (struct steady){.migrations = open_migrations(), .waits = {own}};
+    steady->n_waits = own >= 0;
 }
 
 void steady_close(struct steady *steady)
 {
     if (steady->migrations >= 0)
         close(steady->migrations);
-    if (steady->waits >= 0)
-        close(steady->waits);
+    for (size_t i = 0; i < steady->n_waits; i++)
+        close(steady->waits[i]);
+    steady->n_waits = 0;
 }
+
+/* ---- threads ------------------------------------------------------------- */
+
+/* Whether a thread of this process, by its number, is one that kernels run on:
+ * it has the name that team/team.c gives. */
+static bool is_of_team(const char *number)
+{
+    char path[64], name[32] = "";
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", number);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, name, sizeof name - 1);
+    close(fd);
+    return n > 0 && strncmp(name, "assay-team", 10) == 0;
+}
+
+/* Opens what is told of the team's threads, once more where threads came or
+ * went. */
+static void find_threads(struct steady *steady)
+{
+    struct stat folder;
+    struct dirent *entry;
+    DIR *tasks;
+
+    if (stat("/proc/self/task", &folder) != 0 ||
+        folder.st_nlink == steady->n_threads)
+        return;
+    steady->n_threads = folder.st_nlink;
+    while (steady->n_waits > 1)
+        close(steady->waits[--steady->n_waits]);
+    tasks = opendir("/proc/self/task");
+    while (tasks && steady->n_waits < STEADY_MAX_THREADS &&
+           (entry = readdir(tasks)) != NULL) {
+        char path[64];
+        int fd;
+
+        if (entry->d_name[0] == '.' || !is_of_team(entry->d_name))
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat",
+                 entry->d_name);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0)
+            steady->waits[steady->n_waits++] = fd;
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+/* ---- one moment ---------------------------------------------------------- */
 
 static double read_migrations(int fd)
 {
@@ -105,7 +168,49 @@ static double to_ms(struct timeval time)
     return (double)time.tv_sec * 1e3 + (double)time.tv_usec / 1e3;
 }
 
-struct steady_sample steady_read(const struct steady *steady)
+static bool read_ticks(struct steady_ticks *out)
+{
+    const double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK);
+    struct machine_ticks ticks;
+    struct rusage usage;
+
+    if (!machine_ticks("", &ticks) || getrusage(RUSAGE_SELF, &usage) != 0)
+        return false;
+    *out = (struct steady_ticks){
+        .when_ns = clock_monotonic_ns(),
+        .busy_ns = (double)ticks.busy * tick_ns,
+        .stolen_ns = (double)ticks.stolen * tick_ns,
+        .own_ns = (to_ms(usage.ru_utime) + to_ms(usage.ru_stime)) * 1e6,
+        .throttled_ns = cgroup_throttled_ns("")};
+    return true;
+}
+
+/* Reading them takes some tens of microseconds, and the kernel counts in steps
+ * of 10 ms: not too often. */
+static void read_load(struct steady *steady, double *values)
+{
+    static const int64_t every_ns = 50000000;
+    const struct steady_ticks *last = &steady->last;
+    struct steady_ticks now;
+    double passed_ns;
+
+    if (last->when_ns && clock_monotonic_ns() - last->when_ns < every_ns)
+        return;
+    if (!read_ticks(&now))
+        return;
+    passed_ns = (double)(now.when_ns - last->when_ns);
+    if (last->when_ns) {
+        values[STEADY_OTHERS] = fmax(
+            0, (now.busy_ns - last->busy_ns - (now.own_ns - last->own_ns)) /
+                   passed_ns);
+        values[STEADY_STOLEN] = (now.stolen_ns - last->stolen_ns) / passed_ns;
+        values[STEADY_THROTTLED] =
+            (now.throttled_ns - last->throttled_ns) / passed_ns;
+    }
+    steady->last = now;
+}
+
+struct steady_sample steady_read(struct steady *steady)
 {
     struct steady_sample sample = {.processor = sched_getcpu()};
     struct rusage usage;
@@ -121,9 +226,24 @@ struct steady_sample steady_read(const struct steady *steady)
             to_ms(usage.ru_utime) + to_ms(usage.ru_stime);
     }
     sample.values[STEADY_MIGRATIONS] = read_migrations(steady->migrations);
-    sample.values[STEADY_WAIT] = read_wait_ms(steady->waits);
+    find_threads(steady);
+    sample.n_waits = steady->n_waits;
+    for (size_t i = 0; i < steady->n_waits; i++)
+        sample.waits_ms[i] = read_wait_ms(steady->waits[i]);
+    read_load(steady, sample.values);
     sample.values[STEADY_FREQUENCY] = read_frequency(sample.processor);
     return sample;
+}
+
+/* Of threads that were there before and after. */
+static double longest_wait(const struct steady_sample *before,
+                           const struct steady_sample *after)
+{
+    double longest = NAN;
+
+    for (size_t i = 0; i < before->n_waits && i < after->n_waits; i++)
+        longest = fmax(longest, after->waits_ms[i] - before->waits_ms[i]);
+    return longest;
 }
 
 struct steady_sample steady_between(const struct steady_sample *before,
@@ -132,9 +252,12 @@ struct steady_sample steady_between(const struct steady_sample *before,
     struct steady_sample gone = *after;
 
     for (int i = 0; i < N_STEADY; i++) {
-        if (i != STEADY_FREQUENCY)
-            gone.values[i] = after->values[i] - before->values[i];
+        if (i < STEADY_FREQUENCY)
+            gone.values[i] -= before->values[i];
+        else if (isnan(gone.values[i]))
+            gone.values[i] = before->values[i];
     }
+    gone.values[STEADY_WAIT] = longest_wait(before, after);
     if (isnan(gone.values[STEADY_MIGRATIONS]) && before->processor >= 0)
         gone.values[STEADY_MIGRATIONS] = before->processor != after->processor;
     return gone;

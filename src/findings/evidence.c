@@ -16,10 +16,9 @@ enum assay_status evidence_gather(const struct run *run,
     size_t n = run_scope_count(run);
     enum assay_status st = ASSAY_OK;
 
-    *evidence =
-        (struct evidence){.run = run,
-                          .is_disturbed = run_is_disturbed(run),
-                          .is_own = run_fact(run, "settings.mode") != NULL};
+    *evidence = (struct evidence){
+        .run = run, .is_own = run_fact(run, "settings.mode") != NULL};
+    run_load(run, &evidence->load);
     evidence->stats = mem_array(n, sizeof *evidence->stats);
     if (!evidence->stats)
         return error_nomem(err, n * sizeof *evidence->stats,

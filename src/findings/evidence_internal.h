@@ -13,7 +13,7 @@
 struct evidence {
     const struct run *run;
     double iteration_ns;       /* mean */
-    bool is_disturbed;         /* by other programs */
+    struct run_load load;      /* what else the machine did */
     bool is_own;               /* made by a command of ours: it has options */
     struct scope_stats *stats; /* by scope */
     struct verdict verdict;
@@ -57,26 +57,26 @@ void finding_help(struct finding *finding, const char *format, ...)
 typedef void finding_rule(const struct evidence *evidence,
                           struct finding *finding);
 
-/* constant, name; in the order of an iteration. A rule is a file of its own:
- * rule_NAME.c. */
+/* constant, name, whether it holds of a run that other work disturbed too; in
+ * the order of an iteration. A rule is a file of its own: rule_NAME.c. */
 #define FINDING_RULES(X)                                                       \
-    X(rule_decode, "decode")                                                   \
-    X(rule_encode, "encode")                                                   \
-    X(rule_compute, "compute")                                                 \
-    X(rule_bandwidth, "bandwidth")                                             \
-    X(rule_latency, "latency")                                                 \
-    X(rule_gaps, "gaps")                                                       \
-    X(rule_plain, "plain")                                                     \
-    X(rule_detections, "detections")                                           \
-    X(rule_photo, "photo")                                                     \
-    X(rule_idle, "idle")                                                       \
-    X(rule_threads, "threads")                                                 \
-    X(rule_load, "load")                                                       \
-    X(rule_faults, "faults")                                                   \
-    X(rule_drift, "drift")                                                     \
-    X(rule_recording, "recording")
+    X(rule_decode, "decode", false)                                            \
+    X(rule_encode, "encode", false)                                            \
+    X(rule_compute, "compute", false)                                          \
+    X(rule_bandwidth, "bandwidth", false)                                      \
+    X(rule_latency, "latency", false)                                          \
+    X(rule_gaps, "gaps", false)                                                \
+    X(rule_plain, "plain", false)                                              \
+    X(rule_detections, "detections", false)                                    \
+    X(rule_photo, "photo", false)                                              \
+    X(rule_idle, "idle", false)                                                \
+    X(rule_threads, "threads", true)                                           \
+    X(rule_load, "load", true)                                                 \
+    X(rule_faults, "faults", true)                                             \
+    X(rule_drift, "drift", false)                                              \
+    X(rule_recording, "recording", false)
 
-#define FINDING_DECLARE(function, name) finding_rule function;
+#define FINDING_DECLARE(function, name, holds_busy) finding_rule function;
 FINDING_RULES(FINDING_DECLARE)
 #undef FINDING_DECLARE
 

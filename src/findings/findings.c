@@ -9,8 +9,9 @@
 static const struct {
     finding_rule *look;
     const char *name;
+    bool holds_busy;
 } rules[] = {
-#define RULE(function, name) {function, name},
+#define RULE(function, name, holds_busy) {function, name, holds_busy},
     FINDING_RULES(RULE)
 #undef RULE
 };
@@ -18,7 +19,7 @@ static const struct {
 const char *const *findings_rules(void)
 {
     static const char *const names[] = {
-#define NAME(function, name) name,
+#define NAME(function, name, holds_busy) name,
         FINDING_RULES(NAME)
 #undef NAME
             NULL};
@@ -57,6 +58,8 @@ enum assay_status findings_find(const struct run *run, struct finding_list *out,
          i++) {
         struct finding finding = {.rule = rules[i].name};
 
+        if (evidence.load.is_disturbed && !rules[i].holds_busy)
+            continue;
         rules[i].look(&evidence, &finding);
         if (finding.text[0] && isfinite(finding.saved_ns))
             insert(out, &finding);

@@ -34,8 +34,7 @@ void rule_bandwidth(const struct evidence *evidence, struct finding *finding)
     double saved = sum_saved(evidence, &worst, &n);
     char path[FINDING_PATH], time[FINDING_TIME];
 
-    if (n == 0 || evidence->is_disturbed ||
-        saved < worth_telling * evidence->iteration_ns)
+    if (n == 0 || saved < worth_telling * evidence->iteration_ns)
         return;
     finding_say(finding, saved,
                 "%zu layers that memory bounds get less than half of it: %s "

@@ -27,7 +27,7 @@ void rule_compute(const struct evidence *evidence, struct finding *finding)
     const struct bound *bound;
     char path[FINDING_PATH], time[FINDING_TIME], share[UNITS_MAX];
 
-    if (scope == RUN_NONE || evidence->is_disturbed)
+    if (scope == RUN_NONE)
         return;
     bound = &evidence->bounds.items[scope];
     if (bound->saved_ns < worth_telling * evidence->iteration_ns)

@@ -11,8 +11,7 @@ void rule_detections(const struct evidence *evidence, struct finding *finding)
     double ns = each * content->detections.mean;
     char time[FINDING_TIME], one[UNITS_MAX];
 
-    if (evidence->is_disturbed || content->fit.n == 0 || isnan(each) ||
-        !(content->fit.r2 >= good_fit) ||
+    if (content->fit.n == 0 || isnan(each) || !(content->fit.r2 >= good_fit) ||
         !(ns >= worth_telling * evidence->iteration_ns))
         return;
     finding_say(finding, ns,

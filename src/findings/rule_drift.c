@@ -27,7 +27,7 @@ void rule_drift(const struct evidence *evidence, struct finding *finding)
     double ns = fabs(verdict->drift) * evidence->iteration_ns;
     char time[FINDING_TIME];
 
-    if (verdict->steadiness != STEADY_DRIFTING || evidence->is_disturbed)
+    if (verdict->steadiness != STEADY_DRIFTING)
         return;
     evidence_time(time, evidence, ns);
     if (verdict->drift < 0) {

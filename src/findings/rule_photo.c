@@ -28,7 +28,7 @@ void rule_photo(const struct evidence *evidence, struct finding *finding)
     char slow[UNITS_MAX], usual[UNITS_MAX];
     double median;
 
-    if (content->n_photos < fewest_photos || evidence->is_disturbed)
+    if (content->n_photos < fewest_photos)
         return;
     slowest = &content->photos[content->slowest];
     median = median_photo(content);

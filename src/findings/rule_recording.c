@@ -9,7 +9,7 @@ void rule_recording(const struct evidence *evidence, struct finding *finding)
     double pairs = run_fact_number(evidence->run, "recording.pairs");
     char time[FINDING_TIME];
 
-    if (!(share > too_much) || !(low > 0) || evidence->is_disturbed)
+    if (!(share > too_much) || !(low > 0))
         return;
     finding_say(finding, share / (1 + share) * evidence->iteration_ns,
                 "recording costs %s, by %.0f pairs of iterations with and "

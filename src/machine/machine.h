@@ -68,6 +68,7 @@ void machine_state(const char *root, struct machine_state *out);
  * difference of two readings tells how busy they were. */
 struct machine_ticks {
     uint64_t busy, all;
+    uint64_t stolen; /* of those busy: by other guests of the same host */
 };
 
 bool machine_ticks(const char *root, struct machine_ticks *out);

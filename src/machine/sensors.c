@@ -107,5 +107,6 @@ bool machine_ticks(const char *root, struct machine_ticks *out)
     for (size_t i = 0; i < 8; i++)
         out->all += t[i];
     out->busy = out->all - t[3] - t[4];
+    out->stolen = t[7];
     return true;
 }

@@ -121,24 +121,6 @@ static enum outlier_cause find_cause(const struct run *run,
     return value > usual ? OUTLIER_MIGRATION : OUTLIER_UNKNOWN;
 }
 
-bool run_is_disturbed(const struct run *run)
-{
-    static const double too_much = 0.05;
-    const struct series *wait = run_series_find(run, "steady.wait");
-    double values[RUN_MAX_POINTS], mean_ns = 0;
-
-    if (!wait || wait->n_points == 0 || run->n_iterations_kept == 0)
-        return false;
-    for (size_t i = 0; i < wait->n_points; i++)
-        values[i] = wait->points[i].value;
-    qsort(values, wait->n_points, sizeof *values, compare_doubles);
-    for (size_t i = 0; i < run->n_iterations_kept; i++)
-        mean_ns += (double)run->iterations[i].duration_ns;
-    mean_ns /= (double)run->n_iterations_kept;
-    return stats_quantile(values, wait->n_points, 0.5) * 1e6 >
-           too_much * mean_ns;
-}
-
 static size_t find_slow(const struct run *run, double limit_ns,
                         struct outlier *out)
 {

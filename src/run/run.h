@@ -323,9 +323,20 @@ struct outlier {
     enum outlier_cause cause;
 };
 
-/* Whether other programs took so much that the times say more about them: the
- * median of "steady.wait", the main thread's waiting for a processor, is more
- * than a twentieth of an iteration. */
+/* What else the machine did meanwhile; NaN where nobody looked. */
+struct run_load {
+    double processors; /* that there were */
+    double others;     /* of them, busy with other programs, mean */
+    double stolen;     /* of those, with other guests of the same host */
+    double throttled;  /* held back by the limit of a container, mean */
+    double wait_ns;    /* of an iteration, for a processor, median */
+    double wait_share;
+    bool is_disturbed; /* the times say more about all that than about us: a
+                          wait of more than a twentieth, or more than a fifth
+                          of a processor that was taken from us */
+};
+
+void run_load(const struct run *run, struct run_load *out);
 bool run_is_disturbed(const struct run *run);
 
 /* The slow outliers of the verdict, in order; for mem_free(). None below 10

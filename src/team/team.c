@@ -114,6 +114,8 @@ static void *worker_main(void *arg)
     unsigned n_regions = 0;
     long turns = 0;
 
+    /* By this name observers find them. */
+    pthread_setname_np(pthread_self(), "assay-team");
     for (;;) {
         n_regions = team_wait_change(&worker->go, n_regions, turns);
         if (team->is_ending)

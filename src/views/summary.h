@@ -58,6 +58,8 @@ void summary_recomputed(const struct summary *summary,
 void summary_runs(const struct summary *summary);
 enum assay_status summary_latency(const struct summary *summary,
                                   struct error *err);
+/* What else the machine did. */
+void summary_load(const struct summary *summary);
 enum assay_status summary_steadiness(const struct summary *summary,
                                      struct error *err);
 enum assay_status summary_memory(const struct summary *summary,

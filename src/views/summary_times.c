@@ -142,6 +142,34 @@ enum assay_status summary_steadiness(const struct summary *summary,
     return ASSAY_OK;
 }
 
+/* "quiet: others kept 0.02 of 2 processors busy" */
+void summary_load(const struct summary *summary)
+{
+    struct line line = begin(summary, "load");
+    char time[UNITS_MAX], share[UNITS_MAX];
+    struct run_load load;
+
+    run_load(summary->run, &load);
+    if (isnan(load.others))
+        return;
+    if (load.is_disturbed)
+        line.style = STYLE_YELLOW;
+    line_printf(&line, "%s: others kept %.2f of %.0f processors busy",
+                load.is_disturbed ? "busy" : "quiet", load.others,
+                load.processors);
+    if (load.stolen >= 0.01)
+        line_printf(&line, "%.2f of them other guests of the host",
+                    load.stolen);
+    if (load.throttled >= 0.01)
+        line_printf(&line, "%.2f held back by the container's limit",
+                    load.throttled);
+    if (load.wait_share >= 0.01)
+        line_printf(&line, "waited for one %s per iteration (%s)",
+                    units_time(time, load.wait_ns),
+                    units_percent(share, load.wait_share, 0));
+    line_end(&line);
+}
+
 /* A value with its unit, bytes as people read them. */
 static void add_counter(struct line *line, const struct counter *counter)
 {

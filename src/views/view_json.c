@@ -147,6 +147,26 @@ static enum assay_status write_steadiness(struct json_writer *json,
     return st;
 }
 
+static void write_load(struct json_writer *json, const struct run *run)
+{
+    struct run_load load;
+
+    run_load(run, &load);
+    json_key(json, "load");
+    if (isnan(load.others) && isnan(load.wait_ns)) {
+        json_write_null(json);
+        return;
+    }
+    json_object_begin(json);
+    json_member_bool(json, "is_disturbed", load.is_disturbed);
+    json_member_double(json, "processors", load.processors);
+    json_member_double(json, "others", load.others);
+    json_member_double(json, "stolen", load.stolen);
+    json_member_double(json, "throttled", load.throttled);
+    json_member_double(json, "wait_ms", load.wait_ns / 1e6);
+    json_object_end(json);
+}
+
 static void write_health(struct json_writer *json, const struct run *run)
 {
     const struct run_health *health = run_health_of(run);
@@ -331,6 +351,8 @@ enum assay_status json_head(struct json_writer *json, const struct run *run,
     write_stages(json, rows);
     write_balance(json, run, rows);
     st = write_steadiness(json, run, err);
+    if (!st)
+        write_load(json, run);
     if (!st)
         st = json_memory(json, run, err);
     if (!st)

@@ -42,6 +42,7 @@ static enum assay_status write_head(const struct summary *summary,
     summary_photos(summary);
     write_parts(summary, rows);
     st = summary_steadiness(summary, err);
+    summary_load(summary);
     if (!st)
         st = summary_memory(summary, err);
     return st;

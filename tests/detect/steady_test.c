@@ -1,9 +1,11 @@
 /* How the machine treats a process, as the kernel counts it. */
+#include "base/child.h"
 #include "base/mem.h"
 #include "detect/steady.h"
 #include "test.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -114,4 +116,70 @@ TEST(every_value_has_a_series_of_its_own)
         for (int k = 0; k < i; k++)
             CHECK(strcmp(name, steady_series((enum steady_value)k)) != 0);
     }
+}
+
+static void *wait_for_the_end(void *mutex)
+{
+    pthread_setname_np(pthread_self(), "assay-team");
+    pthread_mutex_lock(mutex);
+    pthread_mutex_unlock(mutex);
+    return NULL;
+}
+
+TEST(threads_of_the_team_are_watched_as_they_come)
+{
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    struct steady_sample before, after;
+    struct steady steady;
+    pthread_t thread;
+
+    steady_open(&steady);
+    before = steady_read(&steady);
+    if (before.n_waits == 0)
+        SKIP("the kernel keeps no schedstat");
+    pthread_mutex_lock(&mutex);
+    CHECK_INT(pthread_create(&thread, NULL, wait_for_the_end, &mutex), 0);
+    do { /* until it has its name */
+        steady.n_threads = 0;
+        after = steady_read(&steady);
+    } while (after.n_waits == before.n_waits);
+    CHECK_INT(after.n_waits, before.n_waits + 1);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(thread, NULL);
+    steady_close(&steady);
+}
+
+TEST(the_wait_is_that_of_the_thread_that_waited_longest)
+{
+    struct steady_sample before = {.waits_ms = {10, 20, 30}, .n_waits = 3};
+    struct steady_sample after = {.waits_ms = {11, 27, 33}, .n_waits = 3};
+
+    CHECK_NEAR(steady_between(&before, &after).values[STEADY_WAIT], 7, 1e-9);
+}
+
+static void spin_for_ever(void *context, int line)
+{
+    (void)context;
+    (void)line;
+    for (volatile unsigned i = 0;; i++)
+        continue;
+}
+
+TEST(processors_that_others_keep_busy_are_counted)
+{
+    static const struct timespec moment = {.tv_nsec = 400000000};
+    const struct child_options options = {.what = "a test"};
+    struct steady_sample before, after;
+    struct steady steady;
+    struct child other;
+
+    CHECK_INT(child_start(&other, &options, spin_for_ever, NULL, NULL),
+              ASSAY_OK);
+    steady_open(&steady);
+    before = steady_read(&steady);
+    nanosleep(&moment, NULL);
+    after = steady_read(&steady);
+    steady_close(&steady);
+    child_end(&other, true, NULL);
+    CHECK(steady_between(&before, &after).values[STEADY_OTHERS] > 0.2);
 }

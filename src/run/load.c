@@ -1,0 +1,77 @@
+/* run/load.c - what else the machine did while a run was measured. */
+#include "run/run_internal.h"
+
+#include "base/doubles.h"
+
+#include <math.h>
+
+/* Values of a series, sorted, and how many. */
+static size_t sorted_values(const struct run *run, const char *name,
+                            double values[RUN_MAX_POINTS])
+{
+    const struct series *series = run_series_find(run, name);
+    size_t n = series ? series->n_points : 0;
+
+    for (size_t i = 0; i < n; i++)
+        values[i] = series->points[i].value;
+    doubles_sort(values, n);
+    return n;
+}
+
+static double mean_of(const struct run *run, const char *name)
+{
+    double values[RUN_MAX_POINTS], sum = 0;
+    size_t n = sorted_values(run, name, values);
+
+    for (size_t i = 0; i < n; i++)
+        sum += values[i];
+    return n ? sum / (double)n : NAN;
+}
+
+static double median_of(const struct run *run, const char *name)
+{
+    double values[RUN_MAX_POINTS];
+    size_t n = sorted_values(run, name, values);
+
+    return n ? stats_quantile(values, n, 0.5) : NAN;
+}
+
+static double mean_iteration_ns(const struct run *run)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < run->n_iterations_kept; i++)
+        sum += (double)run->iterations[i].duration_ns;
+    return run->n_iterations_kept ? sum / (double)run->n_iterations_kept : NAN;
+}
+
+/* A comparison with what is not known is false. */
+static bool is_disturbed(const struct run_load *load, double threads)
+{
+    static const double long_wait = 0.05, held_back = 0.05, taken = 0.2;
+    double left = load->processors - threads;
+
+    return load->wait_share > long_wait || load->throttled > held_back ||
+           load->stolen > taken || load->others > fmax(left, 0) + taken;
+}
+
+void run_load(const struct run *run, struct run_load *out)
+{
+    *out = (struct run_load){.processors =
+                                 run_fact_number(run, "machine.cores"),
+                             .others = mean_of(run, "steady.others"),
+                             .stolen = mean_of(run, "steady.stolen"),
+                             .throttled = mean_of(run, "steady.throttled"),
+                             .wait_ns = median_of(run, "steady.wait") * 1e6};
+    out->wait_share = out->wait_ns / mean_iteration_ns(run);
+    out->is_disturbed =
+        is_disturbed(out, run_fact_number(run, "settings.threads"));
+}
+
+bool run_is_disturbed(const struct run *run)
+{
+    struct run_load load;
+
+    run_load(run, &load);
+    return load.is_disturbed;
+}
