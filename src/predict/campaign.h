@@ -79,7 +79,7 @@ double campaign_own_mb(void);
 /* Whether a test failed for want of memory: it says that what it needs is more
  * than its limit, where another failure says nothing. */
 bool campaign_is_nomem(const struct campaign_result *result);
-/* Whether it was not tried, as a smaller batch failed. */
+/* Whether it was not tried, because a smaller batch had too little memory. */
 bool campaign_is_skipped(const struct campaign_result *result);
 
 struct campaign_limits {
@@ -107,10 +107,11 @@ struct campaign_log;
 enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
                                     struct error *err);
 void campaign_log_close(struct campaign_log *log); /* accepts NULL */
-/* *n_rounds: how often the test was run, or passed over, before. */
+/* What the test came to before: is_passed, reason and n_rounds, how often it
+ * was run or passed over; n_rounds 0: it is not there. */
 enum assay_status campaign_log_find(struct campaign_log *log,
                                     const struct campaign_test *test,
-                                    size_t *n_rounds, bool *is_passed,
+                                    struct campaign_result *before,
                                     struct error *err);
 /* On disk when it returns. keeps_steps: with the time of each step. */
 enum assay_status campaign_log_add(struct campaign_log *log,

@@ -361,7 +361,7 @@ static struct campaign_progress run(const struct campaign_config *config,
     return progress;
 }
 
-TEST(after_a_failure_larger_batches_are_skipped_where_that_is_asked_for)
+TEST(where_memory_ran_out_larger_batches_are_skipped_if_that_is_asked_for)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -383,6 +383,68 @@ TEST(after_a_failure_larger_batches_are_skipped_where_that_is_asked_for)
     progress = run(&config, &tests, log, take_much, (size_t)1 << 29, 0, 0);
     CHECK_INT(progress.n_failed, 2); /* batch 1 of both */
     CHECK_INT(progress.n_skipped, 4);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+/* Batch 2 has an op that nobody knows, batch 4 would do. */
+static enum assay_status refuse_two(const struct campaign_test *test,
+                                    const struct campaign_limits *limits,
+                                    struct campaign_result *result,
+                                    struct error *error)
+{
+    return test->batch == 2 ? error_set(error, ASSAY_UNSUPPORTED, "no such op")
+                            : be_quick(test, limits, result, error);
+}
+
+TEST(a_failure_that_is_not_of_memory_skips_no_larger_batches)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+
+    make_config(&config, "till_first_fail= True\nstage= ['inference']\n"
+                         "profile_variables= ['memory']\n");
+    make_tests(&config, &tests);
+    log = open_log("other.sqlite");
+    progress = run(&config, &tests, log, refuse_two, 0, 0, 0);
+    CHECK_INT(progress.n_done, 6);
+    CHECK_INT(progress.n_failed, 2); /* batch 2 of both levels */
+    CHECK_INT(progress.n_skipped, 0);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+static void log_failure(struct campaign_log *log,
+                        const struct campaign_test *test, const char *reason)
+{
+    struct campaign_result result = {0};
+
+    snprintf(result.reason, sizeof result.reason, "%s", reason);
+    CHECK_STATUS(campaign_log_add(log, test, &result, false, &err), ASSAY_OK,
+                 &err);
+}
+
+TEST(a_campaign_that_goes_on_skips_what_it_would_have_skipped_before)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+
+    make_config(&config, "till_first_fail= True\nstage= ['inference']\n"
+                         "profile_variables= ['memory']\n");
+    make_tests(&config, &tests);
+    log = open_log("resumed.sqlite");
+    log_failure(log, &tests.items[0], "out of memory at a limit of 1 MiB");
+    log_failure(log, &tests.items[3], "no answer within 600 s");
+    progress = run(&config, &tests, log, be_quick, 0, 0, 0);
+    CHECK_INT(progress.n_before, 2);
+    CHECK_INT(progress.n_skipped, 2); /* of the first level */
+    CHECK_INT(progress.n_failed, 0);
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
@@ -410,13 +472,11 @@ static size_t count_tests(const char *name)
     make_config(&config, "");
     make_tests(&config, &tests);
     for (size_t i = 0; i < tests.n; i++) {
-        size_t n_rounds;
-        bool is_passed;
+        struct campaign_result before;
 
-        CHECK_STATUS(campaign_log_find(log, &tests.items[i], &n_rounds,
-                                       &is_passed, &err),
+        CHECK_STATUS(campaign_log_find(log, &tests.items[i], &before, &err),
                      ASSAY_OK, &err);
-        n += n_rounds > 0;
+        n += before.n_rounds > 0;
     }
     campaign_log_close(log);
     campaign_tests_release(&tests);
@@ -525,8 +585,7 @@ TEST(a_round_that_fails_leaves_what_was_measured)
     struct campaign_tests tests;
     struct campaign_progress progress;
     struct campaign_log *log;
-    size_t n_rounds;
-    bool is_passed;
+    struct campaign_result before;
 
     make_config(&config, "profile_variables= ['latency']\n");
     make_tests(&config, &tests);
@@ -535,11 +594,10 @@ TEST(a_round_that_fails_leaves_what_was_measured)
     config.profile.rounds = 2;
     progress = run(&config, &tests, log, crash, 0, 0, 0);
     CHECK_INT(progress.n_before, 12);
-    CHECK_STATUS(
-        campaign_log_find(log, &tests.items[0], &n_rounds, &is_passed, &err),
-        ASSAY_OK, &err);
-    CHECK_INT(n_rounds, 2);
-    CHECK(is_passed);
+    CHECK_STATUS(campaign_log_find(log, &tests.items[0], &before, &err),
+                 ASSAY_OK, &err);
+    CHECK_INT(before.n_rounds, 2);
+    CHECK(before.is_passed);
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
@@ -554,8 +612,7 @@ TEST(a_log_without_rounds_is_read_as_one_of_one_round)
     struct campaign_result result = {.is_passed = true, .latency_ms = 3};
     struct campaign_log *log = open_log("old.sqlite");
     sqlite3 *db;
-    size_t n_rounds;
-    bool is_passed;
+    struct campaign_result before;
 
     CHECK_STATUS(campaign_log_add(log, &some_test, &result, false, &err),
                  ASSAY_OK, &err);
@@ -564,11 +621,10 @@ TEST(a_log_without_rounds_is_read_as_one_of_one_round)
     CHECK_INT(sqlite3_exec(db, old, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     log = open_log("old.sqlite");
-    CHECK_STATUS(
-        campaign_log_find(log, &some_test, &n_rounds, &is_passed, &err),
-        ASSAY_OK, &err);
-    CHECK_INT(n_rounds, 1);
-    CHECK(is_passed);
+    CHECK_STATUS(campaign_log_find(log, &some_test, &before, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(before.n_rounds, 1);
+    CHECK(before.is_passed);
     campaign_log_close(log);
 }
 
@@ -717,4 +773,35 @@ TEST(a_network_is_measured_in_both_stages)
     }
     campaign_tests_release(&tests);
     campaign_config_release(&config);
+}
+
+/* The last parameter of rank 1 is a convolution's bias, as in what PyTorch
+ * exports: it folds norms into biases and writes those behind the others. */
+TEST(labels_of_training_are_below_the_width_of_the_output)
+{
+    static const char text[] =
+        "assay-net 1\nmodel own Net\nmodule a Conv2d\nmodule pool "
+        "AdaptiveAvgPool2d\nmodule fc Linear\n"
+        "input images float32 ?x3x8x8\n"
+        "parameter fc.weight float32 2x512 normal 0.2\n"
+        "parameter fc.bias float32 2 zero\n"
+        "parameter a.weight float32 512x3x1x1 normal 0.2\n"
+        "parameter a.bias float32 512 zero\n"
+        "%0 = Conv2d(images, a.weight, a.bias, -) in a stride=1,1 "
+        "dilation=1,1 groups=1\n"
+        "%1 = AdaptiveAvgPool2d(%0) in pool size=1,1\n"
+        "%2 = Flatten(%1)\n"
+        "%3 = Linear(%2, fc.weight, fc.bias) in fc\noutput y %3\n";
+    struct campaign_limits limits = {.seconds = 300, .n_threads = 1};
+    struct campaign_test test = {.network = "own",
+                                 .file = test_path("own_0.net"),
+                                 .batch = 8,
+                                 .stage = STAGE_TRAINING,
+                                 .target = TARGET_MEMORY};
+    struct campaign_result result = {0};
+
+    write_file(test.file, text);
+    err = (struct error){0};
+    CHECK_STATUS(campaign_measure_here(&test, &limits, &result, &err), ASSAY_OK,
+                 &err);
 }
