@@ -252,7 +252,7 @@ static enum assay_status check_batch(const struct assay_model *model,
     char text[64];
 
     if (!model->options.is_onnx || batch == 1 ||
-        (model->inputs.n && shape->rank && shape->dims[0] == batch))
+        (model->inputs.n && model_inputs_images(shape) == batch))
         return ASSAY_OK;
     if (!model->inputs.n)
         return error_set(err, ASSAY_BAD_USAGE,
