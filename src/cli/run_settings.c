@@ -39,6 +39,7 @@ const struct option run_options[] = {
      .letter = 'w',
      .kind = OPTION_FILE,
      .value = "FILE",
+     .is_once = true,
      .help = "a checkpoint of PyTorch, or safetensors",
      .shown_default = "random weights",
      FIELD(weights)},

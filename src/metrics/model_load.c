@@ -189,8 +189,8 @@ static enum assay_status set_options(struct assay_model *model,
     job->is_random = true;
     if (options->weights && job->is_onnx)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s has its own weights; --weights is for built-in "
-                         "models",
+                         "%s has its own weights; those of another file are "
+                         "for built-in models",
                          name);
     if (options->weights) {
         job->weights = arena_strdup(&model->memory, options->weights);
