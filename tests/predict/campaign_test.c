@@ -2,6 +2,7 @@
  * itself. */
 #include "predict/campaign.h"
 
+#include "base/file.h"
 #include "campaign_case.h"
 #include "predict/campaign_names.h"
 #include "test.h"
@@ -637,6 +638,49 @@ TEST(rows_are_expected_of_what_passed_and_of_what_is_not_measured_yet)
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
+}
+
+/* Files may be called anything, and so may the modules in them. */
+TEST(names_that_a_spreadsheet_would_run_are_read_back_as_they_are)
+{
+    static const char text[] =
+        "assay-net 1\nmodel own Net\nmodule \"=HYPERLINK(1,2)\" Conv2d\n"
+        "input images float32 ?x3x8x8\n"
+        "parameter w float32 8x3x3x3 normal 0.2\n"
+        "%0 = Conv2d(images, w, -, -) in \"=HYPERLINK(1,2)\" stride=1,1 "
+        "dilation=1,1 groups=1\noutput y %0\n";
+    static const char *const names[] = {"'=2", "=2+5, \"x\"", "@a", "-3"};
+    struct campaign_result passed = {.is_passed = true, .latency_ms = 3};
+    struct campaign_log *log = open_log("formula.sqlite");
+    struct data_set set = {0};
+    struct str layers = {0};
+
+    CHECK_INT(mkdir(test_path("formula"), 0777), 0);
+    case_write(test_path("formula/own.net"), text);
+    for (size_t i = 0; i < 4; i++) {
+        struct campaign_test test = {.network = names[i],
+                                     .file = test_path("formula/own.net"),
+                                     .batch = 1};
+
+        CHECK_STATUS(campaign_log_add(log, &test, &passed, false, &err),
+                     ASSAY_OK, &err);
+    }
+    CHECK_STATUS(campaign_write_csv(log, test_path("formula"), &err), ASSAY_OK,
+                 &err);
+    campaign_log_close(log);
+    CHECK_STATUS(
+        file_read(test_path("formula/layers.csv"), 1 << 16, &layers, &err),
+        ASSAY_OK, &err);
+    CHECK_HAS(layers.text, "\"'@a\",0,0,\"'=HYPERLINK(1,2)\",3,8,");
+    CHECK_HAS(layers.text, "\n-3,0,0,");
+    str_release(&layers);
+    CHECK_STATUS(data_set_read(&set, test_path("formula"), &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(set.n_rows, 4);
+    CHECK_INT(set.n_undescribed, 0);
+    for (size_t i = 0; i < 4; i++)
+        CHECK(data_set_find(&set, names[i], 0) != SIZE_MAX);
+    data_set_release(&set);
 }
 
 /* Rows of a campaign that say "this did not fit". */
