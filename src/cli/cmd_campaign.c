@@ -13,6 +13,7 @@
 #include "cli/messages.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
+#include "cli/shell_quote.h"
 #include "predict/campaign.h"
 #include "predict/campaign_names.h"
 
@@ -297,6 +298,16 @@ static enum assay_status pass_options(const struct settings *settings,
     return st ? error_nomem(err, words->n, "a script") : ASSAY_OK;
 }
 
+static enum assay_status tell_merge(const char *log_dir, struct str *line)
+{
+    enum assay_status st = str_append(
+        line, "next     when its jobs have ended: assay campaign merge ");
+
+    if (!st)
+        st = shell_word(line, log_dir);
+    return st ? st : str_append(line, "\n");
+}
+
 static enum assay_status launch(const struct job *job, struct error *err)
 {
     struct str script = {0}, words = {0}, path = {0}, answer = {0};
@@ -315,10 +326,7 @@ static enum assay_status launch(const struct job *job, struct error *err)
         st = save_script(job, &script, &path, err);
         if (!st)
             st = launch_submit(path.text, &answer, err);
-        if (!st && str_printf(&answer,
-                              "next     when its jobs have ended: assay "
-                              "campaign merge %s\n",
-                              job->config.profile.log_dir))
+        if (!st && tell_merge(job->config.profile.log_dir, &answer))
             st = error_nomem(err, answer.n, "a line");
         if (!st)
             st = result_print(str_text(&answer), err);
