@@ -463,8 +463,8 @@ static enum assay_status profile(struct job *job, struct error *err)
     st = campaign_list_tests(&job->config, &job->tests, err);
     if (!st)
         st = check_listed(job, err);
-    if (!st && !is_idle && job->config.has_fingerprint)
-        st = check_learning(job, err);
+    if (!st && !is_idle && job->config.has_fingerprint && !job->n_shards)
+        st = check_learning(job, err); /* a part learns nothing */
     if (!st && wanted->create_config && wanted->test_config)
         st = cache_make_folders(wanted->test_config, err);
     if (!st && wanted->create_config && wanted->test_config)
