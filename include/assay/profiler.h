@@ -65,7 +65,9 @@ ASSAY_API enum assay_status
 assay_profiler_load_plugin(struct assay_profiler *profiler, const char *path,
                            unsigned flags, struct assay_error *error);
 
-/* Values for arguments that functions take. */
+/* A value for an argument that functions take. One that no function that is
+ * registered takes is ASSAY_BAD_USAGE, with the nearest of those that are taken
+ * and a list of them: register functions first. */
 ASSAY_API enum assay_status assay_profiler_set(struct assay_profiler *profiler,
                                                const char *argument,
                                                const char *value,

@@ -22,7 +22,24 @@
  * and one branch. Compiled with -DASSAY_OFF every call here vanishes.
  *
  * Every function may be called from any thread at any time; spans nest within
- * their thread.
+ * their thread. A thread that records faster than its buffer is emptied waits
+ * for that, for ten seconds at most; what does not find a place then is counted
+ * as lost, in every run.
+ *
+ * All but assay_start(), assay_stop() and assay_fact() may be called in a
+ * signal handler, whatever the signal has interrupted: malloc(3), or one of
+ * these functions. They take no lock and nothing from malloc(3), and leave
+ * errno as it was. What a handler begins it ends before it returns, and it
+ * returns: it does not longjmp(3) out. Nothing is lost by that but, counted as
+ * such,
+ * - what a handler tells while it has interrupted its thread's first call of a
+ *   recording,
+ * - more than 64 spans, phases and values of handlers that have interrupted one
+ *   call.
+ * An iteration that a handler marks while one is under way, or about to begin
+ * or end, is refused and counted as unbalanced. A thread's first call of all
+ * may be in a handler if the program made no more than 31 keys of
+ * thread-specific data (pthread_key_create(3)) before its first assay_start().
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ASSAY_SPAN_H

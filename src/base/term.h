@@ -46,8 +46,11 @@ size_t text_columns(const char *text);
 enum text_align { ALIGN_LEFT, ALIGN_RIGHT };
 void text_fit(struct sink *sink, const struct term *term, const char *text,
               size_t columns, enum text_align align);
-/* The same without padding or shortening. */
+/* The same without padding or shortening; of all of it, or of n bytes that do
+ * not end inside of a character. */
 void text_put(struct sink *sink, const struct term *term, const char *text);
+void text_put_n(struct sink *sink, const struct term *term, const char *text,
+                size_t n);
 
 /* A bar of `share` (0 to 1) of `columns` columns, in eighths; '#' without
  * UTF-8. Padded with spaces. */

@@ -137,9 +137,15 @@ static void put_range(struct sink *sink, const struct term *term,
     }
 }
 
+void text_put_n(struct sink *sink, const struct term *term, const char *text,
+                size_t n)
+{
+    put_range(sink, term, text, text + n);
+}
+
 void text_put(struct sink *sink, const struct term *term, const char *text)
 {
-    put_range(sink, term, text, text + strlen(text));
+    text_put_n(sink, term, text, strlen(text));
 }
 
 /* The end of what fits into `columns` from the text on; *taken is what it

@@ -6,26 +6,85 @@
 #include <errno.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
-static enum assay_status put_script(const struct launch *launch,
-                                    const char *program, const char *folder,
-                                    struct str *script)
+/* A path on a line of #SBATCH, which no shell reads: sbatch itself knows
+ * quotes, and backslashes before what they would not keep. */
+static enum assay_status put_path(struct str *script, const char *path)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (is_plain_word(path))
+        return str_append(script, path);
+    st = str_append_char(script, '"');
+    for (; !st && *path; path++) {
+        if (*path == '"' || *path == '\\')
+            st = str_append_char(script, '\\');
+        if (!st)
+            st = str_append_char(script, *path);
+    }
+    return st ? st : str_append_char(script, '"');
+}
+
+/* Slurm reads signs of its own in the name of an output, in the folder that it
+ * lies in too, and knows no way to write them that all its versions take. */
+static bool has_signs(const struct launch *launch, const char *folder)
+{
+    return strpbrk(folder, "%\\") || strpbrk(launch->log_dir, "%\\");
+}
+
+static enum assay_status put_head(const struct launch *launch,
+                                  const char *folder, struct str *script)
 {
     enum assay_status st =
         str_printf(script,
                    "#!/bin/sh\n#SBATCH --job-name=assay-campaign\n"
-                   "#SBATCH --array=1-%zu\n#SBATCH --chdir=%s\n"
-                   "#SBATCH --output=%s/slurm-%%a.txt\n",
-                   launch->n_shards, folder, launch->log_dir);
+                   "#SBATCH --array=1-%zu\n#SBATCH --chdir=",
+                   launch->n_shards);
+
+    if (!st)
+        st = put_path(script, folder);
+    if (!st)
+        st = str_append(script, "\n#SBATCH --output=");
+    if (!st && has_signs(launch, folder))
+        return str_append(script, "/dev/null\n");
+    if (!st)
+        st = put_path(script, launch->log_dir);
+    return st ? st : str_append(script, "/slurm-%a.txt\n");
+}
+
+/* Where Slurm cannot, the job opens its output itself. */
+static enum assay_status put_output(const struct launch *launch,
+                                    const char *folder, struct str *script)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (!has_signs(launch, folder))
+        return ASSAY_OK;
+    st = str_append(script, "exec >");
+    if (!st)
+        st = shell_quote(script, launch->log_dir);
+    return st ? st
+              : str_append(script,
+                           "/slurm-\"$SLURM_ARRAY_TASK_ID\".txt 2>&1\n");
+}
+
+static enum assay_status put_script(const struct launch *launch,
+                                    const char *program, const char *folder,
+                                    struct str *script)
+{
+    enum assay_status st = put_head(launch, folder, script);
 
     if (!st && launch->n_threads)
         st = str_printf(script, "#SBATCH --cpus-per-task=%lld\n",
                         (long long)launch->n_threads);
+    if (!st)
+        st = put_output(launch, folder, script);
     if (!st)
         st = str_append(script, "exec ");
     if (!st)
@@ -39,15 +98,37 @@ static enum assay_status put_script(const struct launch *launch,
                            launch->n_shards, launch->options);
 }
 
+/* A line end would begin a line of its own in the script. */
+static enum assay_status check_path(const char *what, const char *path,
+                                    struct error *err)
+{
+    for (const char *at = path; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+
+        if (c < ' ' || c == 0x7f)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "%s has a control character in its name (0x%02x), "
+                             "which cannot be in a script for Slurm; rename it",
+                             what, c);
+    }
+    return ASSAY_OK;
+}
+
 enum assay_status launch_script(const struct launch *launch, struct str *script,
                                 struct error *err)
 {
     char program[PATH_MAX], folder[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    enum assay_status st;
 
     if (n < 0 || !getcwd(folder, sizeof folder))
         return error_errno(err, errno, "finding this program");
     program[n] = '\0';
+    st = check_path("the folder of the campaign", folder, err);
+    if (!st)
+        st = check_path("log_dir", launch->log_dir, err);
+    if (st)
+        return st;
     return put_script(launch, program, folder, script)
                ? error_nomem(err, script->n, "a script")
                : ASSAY_OK;

@@ -7,17 +7,21 @@
 #include "base/units.h"
 #include "cli/campaign_launch.h"
 #include "cli/campaign_learn.h"
+#include "cli/campaign_merge.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
+#include "cli/messages.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
+#include "cli/shell_quote.h"
 #include "predict/campaign.h"
+#include "predict/campaign_names.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct settings {
     const char *config_file;
@@ -94,7 +98,10 @@ struct job {
     struct campaign_config config;
     struct campaign_tests tests;
     size_t n_made;
-    size_t n_left; /* tests that were not run: it was stopped */
+    struct config_texts left_out; /* networks, each once; in the arena of the
+                                     configuration */
+    bool lost_one;                /* memory was short for the name of one */
+    size_t n_left;                /* tests that were not run: it was stopped */
     size_t shard, n_shards;
 };
 
@@ -106,6 +113,37 @@ static void count_made(void *context, const char *path)
 
     job->n_made++;
     fprintf(stderr, "made %s\n", path);
+}
+
+static bool is_left_out(const struct job *job, const char *network)
+{
+    for (size_t i = 0; i < job->left_out.n; i++) {
+        if (strcmp(network_canonical(job->left_out.items[i]),
+                   network_canonical(network)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void note_left_out(void *context, const char *network, int64_t level,
+                          const char *why)
+{
+    struct job *job = context;
+    struct network_file file;
+    const char *name;
+
+    if (level < 0)
+        message_note("%s is left out: %s", network, why);
+    else
+        message_note("%s at %lld %% is left out: %s", network, (long long)level,
+                     why);
+    if (!network_file_split(&job->config, network, &file) ||
+        is_left_out(job, file.network))
+        return;
+    name = arena_strdup(&job->config.arena, file.network);
+    if (name)
+        job->left_out.items[job->left_out.n++] = name;
+    job->lost_one |= !name;
 }
 
 /* A line for each test that has ended. */
@@ -164,7 +202,10 @@ static enum assay_status show_end(const struct job *job,
 
     if (st)
         return st;
-    sink_printf(result.sink, "networks %zu made\n", job->n_made);
+    sink_printf(result.sink, "networks %zu made", job->n_made);
+    if (job->left_out.n)
+        sink_printf(result.sink, ", %zu left out", job->left_out.n);
+    sink_puts(result.sink, "\n");
     sink_printf(result.sink,
                 "tests    %zu: %zu passed, %zu failed, %zu skipped, %zu were "
                 "there\n",
@@ -257,6 +298,16 @@ static enum assay_status pass_options(const struct settings *settings,
     return st ? error_nomem(err, words->n, "a script") : ASSAY_OK;
 }
 
+static enum assay_status tell_merge(const char *log_dir, struct str *line)
+{
+    enum assay_status st = str_append(
+        line, "next     when its jobs have ended: assay campaign merge ");
+
+    if (!st)
+        st = shell_word(line, log_dir);
+    return st ? st : str_append(line, "\n");
+}
+
 static enum assay_status launch(const struct job *job, struct error *err)
 {
     struct str script = {0}, words = {0}, path = {0}, answer = {0};
@@ -275,10 +326,7 @@ static enum assay_status launch(const struct job *job, struct error *err)
         st = save_script(job, &script, &path, err);
         if (!st)
             st = launch_submit(path.text, &answer, err);
-        if (!st && str_printf(&answer,
-                              "next     when its jobs have ended: assay "
-                              "campaign merge %s\n",
-                              job->config.profile.log_dir))
+        if (!st && tell_merge(job->config.profile.log_dir, &answer))
             st = error_nomem(err, answer.n, "a line");
         if (!st)
             st = result_print(str_text(&answer), err);
@@ -288,104 +336,6 @@ static enum assay_status launch(const struct job *job, struct error *err)
     str_release(&path);
     str_release(&answer);
     return st;
-}
-
-/* ---- merge -------------------------------------------------------------- */
-
-static bool is_shard(const char *name)
-{
-    size_t k, n;
-    int end = 0;
-
-    return sscanf(name, "campaign-%zu-of-%zu.sqlite%n", &k, &n, &end) == 2 &&
-           end && !name[end];
-}
-
-/* Fails where there is nothing to join, before anything is made. */
-static enum assay_status check_folder(const char *folder, struct error *err)
-{
-    DIR *open = opendir(folder);
-    struct dirent *entry;
-    bool has_shards = false;
-
-    if (!open)
-        return error_errno(err, errno, "opening %s", folder);
-    while ((entry = readdir(open)))
-        has_shards |= is_shard(entry->d_name);
-    closedir(open);
-    return has_shards ? ASSAY_OK
-                      : error_set(err, ASSAY_BAD_INPUT,
-                                  "%s has no logs of parts, called "
-                                  "campaign-K-of-N.sqlite",
-                                  folder);
-}
-
-static enum assay_status join_folder(struct campaign_log *log,
-                                     const char *folder, size_t *n_logs,
-                                     size_t *n_tests, struct error *err)
-{
-    DIR *open = opendir(folder);
-    enum assay_status st = ASSAY_OK;
-    struct dirent *entry;
-
-    if (!open)
-        return error_errno(err, errno, "opening %s", folder);
-    while (!st && (entry = readdir(open))) {
-        struct str path = {0};
-        size_t n_added = 0;
-
-        if (!is_shard(entry->d_name))
-            continue;
-        st = str_printf(&path, "%s/%s", folder, entry->d_name)
-                 ? error_nomem(err, 64, "a path")
-                 : campaign_log_join(log, path.text, &n_added, err);
-        *n_logs += 1;
-        *n_tests += n_added;
-        str_release(&path);
-    }
-    closedir(open);
-    return st;
-}
-
-/* Without slashes at its end; short enough for a line. */
-static size_t path_length(const char *path)
-{
-    enum { most = 150 };
-    size_t n = strlen(path);
-
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    return n < most ? n : most;
-}
-
-static enum assay_status merge(const struct words *words, struct error *err)
-{
-    const char *folder = words->n > 1 ? words->items[1] : NULL;
-    struct campaign_log *log = NULL;
-    struct str path = {0};
-    size_t n_logs = 0, n_tests = 0;
-    char text[256];
-    enum assay_status st = ASSAY_OK;
-
-    if (words->n != 2)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "merge what? assay campaign merge LOG_DIR");
-    st = check_folder(folder, err);
-    if (!st && str_printf(&path, "%s/campaign.sqlite", folder))
-        st = error_nomem(err, 64, "a path");
-    if (!st)
-        st = campaign_log_open(path.text, &log, err);
-    if (!st)
-        st = join_folder(log, folder, &n_logs, &n_tests, err);
-    if (!st)
-        st = campaign_write_csv(log, folder, err);
-    campaign_log_close(log);
-    str_release(&path);
-    snprintf(text, sizeof text,
-             "merged   %zu logs, %zu new tests\nwrote    %.*s/measurements.csv "
-             "and the other files\n",
-             n_logs, n_tests, (int)path_length(folder), folder);
-    return st ? st : result_print(text, err);
 }
 
 /* ---- the command ----------------------------------------------------------
@@ -426,6 +376,82 @@ static enum assay_status show_tests(const struct job *job, struct error *err)
     return result_close(&result, sink_status(result.sink, err), err);
 }
 
+/* ---- what is wrong is told before anything is measured -------------------
+ */
+
+/* Every file that a list of tests names is there. */
+static enum assay_status check_files(const struct job *job, struct error *err)
+{
+    const char *last = "";
+
+    for (size_t i = 0; i < job->tests.n; i++) {
+        const char *file = job->tests.items[i].file;
+
+        if (strcmp(file, last) != 0 && access(file, R_OK) != 0)
+            return error_errno(err, errno, "opening %s, which %s lists", file,
+                               job->config.profile.test_config);
+        last = file;
+    }
+    return ASSAY_OK;
+}
+
+/* Every network that [profile] names has a file. */
+static enum assay_status check_listed(const struct job *job, struct error *err)
+{
+    const struct profile_config *wanted = &job->config.profile;
+
+    if (wanted->test_config && !wanted->create_config)
+        return check_files(job, err);
+    for (size_t i = 0; i < wanted->network.n; i++) {
+        const char *network = network_canonical(wanted->network.items[i]);
+        bool is_there = is_left_out(job, network);
+
+        for (size_t k = 0; !is_there && k < job->tests.n; k++)
+            is_there = strcmp(network_canonical(job->tests.items[k].network),
+                              network) == 0;
+        if (!is_there)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "[profile] network: there is no %.60s_LEVEL.net "
+                             "or .onnx in the folder of networks",
+                             wanted->network.items[i]);
+    }
+    return ASSAY_OK;
+}
+
+/* The rows that there will be, with those of a log that is there. */
+static enum assay_status expect_rows(const struct job *job,
+                                     struct data_set *set, struct error *err)
+{
+    struct campaign_log *log = NULL;
+    struct str path = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (str_printf(&path, "%s/campaign.sqlite", job->config.profile.log_dir))
+        st = error_nomem(err, 64, "a path");
+    if (!st && access(path.text, F_OK) == 0)
+        st = campaign_log_open(path.text, &log, err);
+    if (!st)
+        st = campaign_expect_rows(&job->tests, log, set, err);
+    campaign_log_close(log);
+    str_release(&path);
+    return st;
+}
+
+static enum assay_status check_learning(const struct job *job,
+                                        struct error *err)
+{
+    struct data_set expected = {0};
+    struct campaign_rows rows = {.config = &job->config,
+                                 .expected = &expected,
+                                 .left_out = &job->left_out};
+    enum assay_status st = expect_rows(job, &expected, err);
+
+    if (!st)
+        st = campaign_learn_check(&rows, err);
+    data_set_release(&expected);
+    return st;
+}
+
 static enum assay_status profile(struct job *job, struct error *err)
 {
     const struct profile_config *wanted = &job->config.profile;
@@ -435,6 +461,10 @@ static enum assay_status profile(struct job *job, struct error *err)
     if (is_idle && !wanted->create_config)
         return ASSAY_OK;
     st = campaign_list_tests(&job->config, &job->tests, err);
+    if (!st)
+        st = check_listed(job, err);
+    if (!st && !is_idle && job->config.has_fingerprint && !job->n_shards)
+        st = check_learning(job, err); /* a part learns nothing */
     if (!st && wanted->create_config && wanted->test_config)
         st = cache_make_folders(wanted->test_config, err);
     if (!st && wanted->create_config && wanted->test_config)
@@ -447,19 +477,51 @@ static enum assay_status profile(struct job *job, struct error *err)
     return job->settings->is_dry ? show_tests(job, err) : measure(job, err);
 }
 
+static enum assay_status make_networks(struct job *job, struct error *err)
+{
+    struct campaign_listener listener = {count_made, note_left_out, job};
+    size_t n = job->config.create.networks.n;
+    enum assay_status st;
+
+    job->left_out.items =
+        arena_alloc(&job->config.arena, (n + 1) * sizeof *job->left_out.items);
+    if (!job->left_out.items)
+        return error_nomem(err, n * sizeof *job->left_out.items,
+                           "the list of networks");
+    st = campaign_make_networks(&job->config, &listener, err);
+    if (!st && job->lost_one)
+        st = error_nomem(err, 64, "the name of a network");
+    return st;
+}
+
+static enum assay_status run_sections(struct job *job, struct error *err)
+{
+    struct campaign_rows rows = {.config = &job->config,
+                                 .left_out = &job->left_out};
+    enum assay_status st = ASSAY_OK;
+
+    if (job->config.has_create)
+        st = make_networks(job, err);
+    if (!st && job->config.has_profile)
+        st = profile(job, err);
+    if (!st && job->config.has_fingerprint && !job->n_shards && !job->n_left &&
+        !job->settings->launcher && !job->settings->is_dry)
+        st = campaign_learn(&rows, look_processors(), err);
+    return st;
+}
+
 static enum assay_status run_job(struct job *job, struct error *err)
 {
     enum assay_status st = read_shard(job, err);
 
     if (!st)
         st = campaign_config_read(&job->config, job->config_path, err);
-    if (!st && job->config.has_create)
-        st = campaign_make_networks(&job->config, count_made, job, err);
-    if (!st && job->config.has_profile)
-        st = profile(job, err);
-    if (!st && job->config.has_fingerprint && !job->n_shards && !job->n_left &&
-        !job->settings->launcher && !job->settings->is_dry)
-        st = campaign_learn(&job->config, look_processors(), err);
+    if (!st)
+        st = run_sections(job, err);
+    if (!st && job->left_out.n)
+        st = error_set(err, ASSAY_CHECK_FAILED,
+                       "%zu of %zu networks were left out, as said above",
+                       job->left_out.n, job->config.create.networks.n);
     return st;
 }
 
@@ -472,7 +534,10 @@ static enum assay_status run_campaign(const struct arguments *arguments,
     enum assay_status st;
 
     if (words->n && strcmp(words->items[0], "merge") == 0)
-        return merge(words, err);
+        return words->n == 2
+                   ? campaign_merge(words->items[1], err)
+                   : error_set(err, ASSAY_BAD_USAGE,
+                               "merge what? assay campaign merge LOG_DIR");
     if (words->n > 1 || (words->n && settings->config_file))
         return error_set(err, ASSAY_BAD_USAGE,
                          "one configuration is wanted, not two");

@@ -24,6 +24,7 @@ static const struct option options[] = {
      .letter = 'w',
      .kind = OPTION_FILE,
      .value = "FILE",
+     .is_once = true,
      .help = "weights of a built-in model",
      .shown_default = "random ones",
      FIELD(run.weights)},

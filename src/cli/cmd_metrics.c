@@ -24,8 +24,16 @@ static const struct option options[] = {
     {.name = "compare",
      .kind = OPTION_TEXT,
      .value = "MODEL",
+     .is_once = true,
      .help = "a second model, and what it does better",
      FIELD(compare)},
+    {.name = "compare-weights",
+     .kind = OPTION_FILE,
+     .value = "FILE",
+     .is_once = true,
+     .help = "a checkpoint for the second model",
+     .shown_default = "random weights",
+     FIELD(compare_weights)},
     {.name = "dataset",
      .kind = OPTION_CHOICE,
      .value = "NAME",
@@ -68,6 +76,7 @@ static const struct option options[] = {
      .letter = 'w',
      .kind = OPTION_FILE,
      .value = "FILE",
+     .is_once = true,
      .help = "a checkpoint of PyTorch, or safetensors",
      .shown_default = "random weights",
      FIELD(weights)},
@@ -233,10 +242,19 @@ static enum assay_status show_metrics(const struct arguments *arguments,
     const char *words[2] = {arguments->operands.items[0], settings->compare};
     size_t n = settings->compare ? 2 : 1;
     struct metrics_subject subjects[2] = {{0}};
+    const char *weights[2] = {settings->weights, settings->compare_weights};
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; !st && i < n; i++)
-        st = metrics_subject_open(settings, words[i], &subjects[i], err);
+    if (settings->compare_weights && n == 1)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--compare-weights is for the model of --compare, "
+                         "which is missing");
+    for (size_t i = 0; !st && i < n; i++) {
+        st = metrics_subject_open(settings, words[i], weights[i], &subjects[i],
+                                  err);
+        if (st == ASSAY_BAD_USAGE && i == 1)
+            error_context(err, "--compare");
+    }
     for (size_t i = 0; !st && i < n; i++)
         st = metrics_subject_compute(settings, &subjects[i], err);
     if (!st)
@@ -283,6 +301,9 @@ const struct command cmd_metrics = {
              "how well it finds the objects of COCO"},
             {"metrics teacher.onnx --compare student.onnx --short",
              "two models, with the enhancement in between"},
+            {"metrics resnet50 -w a.pth --compare resnet18 --compare-weights "
+             "b.pth",
+             "each with its own weights"},
             {"metrics vgg16 --only model_size,complexity --no-weights",
              "in milliseconds: nothing is run"},
             {"metrics resnet50 --metric ./libsparsity.so --set threshold=1e-3",

@@ -65,6 +65,7 @@ static const struct option options[] = {
      .letter = 'w',
      .kind = OPTION_FILE,
      .value = "FILE",
+     .is_once = true,
      .help = "weights of a built-in model; what is left of them is written",
      FIELD(run.weights)},
     RUN_MODEL_OPTIONS,

@@ -1,8 +1,8 @@
 /* cli/layers_show.c - see layers_show.h. */
 #include "cli/layers_show.h"
 
+#include "base/csv_text.h"
 #include "base/units.h"
-#include "views/csv_text.h"
 #include "views/line.h"
 
 #include <inttypes.h>
@@ -387,10 +387,11 @@ void layers_show_csv(const struct layers_view *view, struct sink *sink,
         const struct layer_time *time = view->times ? &view->times[i] : NULL;
 
         csv_text(sink, layer->path);
+        sink_puts(sink, ",");
+        csv_text(sink, layer->class_name);
         sink_printf(sink,
-                    ",%s,%s,%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                    ",%s,%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
                     ",%" PRIu64 ",",
-                    layer->class_name,
                     layer->is_known
                         ? shape_text(&layer->output, shape, sizeof shape)
                         : "",
@@ -398,7 +399,8 @@ void layers_show_csv(const struct layers_view *view, struct sink *sink,
                     layer->output_bytes, layer->macs, layer->flops);
         if (time && !isnan(time->ns))
             sink_printf(sink, "%.0f", time->ns);
-        sink_printf(sink, ",%s\r\n",
-                    time && time->done_by ? time->done_by : "");
+        sink_puts(sink, ",");
+        csv_text(sink, time && time->done_by ? time->done_by : "");
+        sink_puts(sink, "\r\n");
     }
 }

@@ -1,6 +1,7 @@
 /* cli/messages.c - see messages.h. */
 #include "cli/messages.h"
 
+#include "base/str.h"
 #include "base/term.h"
 
 #include <stdarg.h>
@@ -24,11 +25,17 @@ int message_failure(const struct command *command, enum assay_status status,
 
 void message_note(const char *format, ...)
 {
+    struct sink screen = sink_to_file(stderr, "standard error");
+    struct term term = term_of(stderr);
+    struct str text = {0};
     va_list args;
 
     va_start(args, format);
-    fputs("assay: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    sink_puts(&screen, "assay: ");
+    if (str_vprintf(&text, format, args))
+        sink_puts(&screen, "out of memory");
+    text_put(&screen, &term, str_text(&text)); /* names may be of a file */
+    sink_puts(&screen, "\n");
     va_end(args);
+    str_release(&text);
 }

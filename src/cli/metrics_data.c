@@ -1,9 +1,9 @@
 /* cli/metrics_data.c - metrics for programs: JSON and CSV. */
 #include "cli/metrics_rows.h"
 
+#include "base/csv_text.h"
 #include "base/json.h"
 #include "metrics/model_parts.h"
-#include "views/csv_text.h"
 
 #include <math.h>
 
@@ -153,7 +153,8 @@ static void put_csv_row(const struct metrics_view *view, size_t i,
     const struct assay_result *first = metrics_result(view, 0, i);
     const struct assay_unit *unit = first->unit;
 
-    sink_printf(sink, "%s,", first->metric->key);
+    csv_text(sink, first->metric->key);
+    sink_puts(sink, ",");
     csv_text(sink, first->metric->name);
     put_number(sink, first->value);
     if (view->n_models == 2) {

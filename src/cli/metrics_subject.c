@@ -7,7 +7,6 @@
 #include "cli/interrupt.h"
 #include "cli/messages.h"
 #include "cli/run_settings.h"
-#include "metrics/profiler_arguments.h"
 
 #include <string.h>
 
@@ -72,7 +71,7 @@ made_images(const struct metrics_settings *settings, const char *model,
 
 static enum assay_status load_model(const struct metrics_settings *settings,
                                     const struct assay_input_shape *shapes,
-                                    const char *word,
+                                    const char *word, const char *weights,
                                     struct metrics_subject *subject,
                                     struct error *err)
 {
@@ -82,6 +81,7 @@ static enum assay_status load_model(const struct metrics_settings *settings,
         .batch = settings->batch,
         .min_size = settings->min_size,
         .seed = (uint64_t)settings->seed,
+        .weights = weights,
         .has_no_weights = settings->has_no_weights,
         .threads = (int)settings->threads,
         .tell = say,
@@ -99,9 +99,6 @@ static enum assay_status load_model(const struct metrics_settings *settings,
         wanted.shapes = shapes;
         wanted.n_shapes = settings->shapes.n;
     }
-    /* Of two models the weights are the built-in one's. */
-    if (!is_onnx || !settings->compare)
-        wanted.weights = settings->weights;
     st = take(assay_model_load(name, &wanted, &subject->model, &error), &error,
               err);
     return st ? st
@@ -126,12 +123,10 @@ static enum assay_status set_argument(struct assay_profiler *profiler,
     name = mem_strndup(word, (size_t)(sign - word));
     if (!name)
         return error_nomem(err, strlen(word), "an argument");
-    st = profiler_check_argument(profiler, name, err);
+    st =
+        take(assay_profiler_set(profiler, name, sign + 1, &error), &error, err);
     if (st)
         error_context(err, "--set %s", word);
-    else
-        st = take(assay_profiler_set(profiler, name, sign + 1, &error), &error,
-                  err);
     mem_free(name);
     return st;
 }
@@ -276,7 +271,7 @@ metrics_subject_compute(const struct metrics_settings *settings,
 }
 
 enum assay_status metrics_subject_open(const struct metrics_settings *settings,
-                                       const char *word,
+                                       const char *word, const char *weights,
                                        struct metrics_subject *subject,
                                        struct error *err)
 {
@@ -287,7 +282,7 @@ enum assay_status metrics_subject_open(const struct metrics_settings *settings,
     if (!st)
         st = copy_shapes(&list, &shapes, err);
     if (!st)
-        st = load_model(settings, shapes, word, subject, err);
+        st = load_model(settings, shapes, word, weights, subject, err);
     if (!st)
         st = open_profiler(settings, subject, err);
     mem_free(shapes);

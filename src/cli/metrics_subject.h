@@ -11,7 +11,8 @@
 
 /* What the options say. */
 struct metrics_settings {
-    const char *compare, *weights;
+    const char *compare;
+    const char *weights, *compare_weights; /* of the first model, the second */
     int64_t seed, classes, batch, min_size, threads, iterations;
     struct dataset_settings dataset;
     struct words shapes;
@@ -35,9 +36,10 @@ struct metrics_subject {
 
 void metrics_subject_release(struct metrics_subject *subject);
 
-/* The model by the word of the command line, with its profiler. */
+/* The model by the word of the command line, with its weights (NULL: none are
+ * named) and its profiler. */
 enum assay_status metrics_subject_open(const struct metrics_settings *settings,
-                                       const char *word,
+                                       const char *word, const char *weights,
                                        struct metrics_subject *subject,
                                        struct error *err);
 

@@ -350,10 +350,15 @@ static enum assay_status take(struct reader *reader,
                               const struct option *option, const char *value)
 {
     bool is_open = option->kind == OPTION_FILES && !value;
+    size_t index = (size_t)(option - reader->options);
     enum assay_status st = check_modes(reader, option);
 
     if (st)
         return st;
+    if (option->is_once && reader->out->given >> index & 1)
+        return error_set(reader->err, ASSAY_BAD_USAGE,
+                         "--%s is given twice; it takes one %s", option->name,
+                         option->value);
     if (value && !option_has_value(option))
         return error_set(reader->err, ASSAY_BAD_USAGE, "--%s takes no value",
                          option->name);
@@ -370,7 +375,7 @@ static enum assay_status take(struct reader *reader,
     while (!st && is_open && reader->next < reader->n_words &&
            !looks_like_option(reader->words[reader->next]))
         st = store(reader, option, reader->words[reader->next++]);
-    reader->out->given |= UINT64_C(1) << (option - reader->options);
+    reader->out->given |= UINT64_C(1) << index;
     return st;
 }
 

@@ -66,6 +66,8 @@ struct option {
      * is stored, plus the index of the choice: --tree is --tree=rich. */
     int mode;
     double min, max;           /* of a number or a share; both 0: any */
+    bool is_once;              /* given again it is refused; else the last
+                                * one counts */
     const char *help;          /* lower case, no full stop */
     const char *shown_default; /* NULL: none worth telling */
     size_t offset, field_size; /* use OPTION_FIELD */

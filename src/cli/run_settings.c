@@ -5,10 +5,12 @@
 #include "base/nearest.h"
 #include "cli/look.h"
 #include "cli/recipe_text.h"
+#include "formats/model_kind.h"
 #include "formats/published.h"
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const norms[] = {"frozen", "batch", NULL};
 static const char *const details[] = {"leaves", "modules", "ops", NULL};
@@ -37,6 +39,7 @@ const struct option run_options[] = {
      .letter = 'w',
      .kind = OPTION_FILE,
      .value = "FILE",
+     .is_once = true,
      .help = "a checkpoint of PyTorch, or safetensors",
      .shown_default = "random weights",
      FIELD(weights)},
@@ -235,8 +238,8 @@ const struct option run_options[] = {
     {.kind = OPTION_END},
 };
 
-/* One that is there is a file whatever it is called: what it is instead of a
- * model is told when it is read. */
+/* What is there is a file whatever it is called: what it is instead of a model
+ * is told when it is read, of a folder too. */
 static bool is_file_name(const char *word)
 {
     size_t n = strlen(word);
@@ -248,8 +251,7 @@ static bool is_file_name(const char *word)
         if (n > n_ending && strcmp(word + n - n_ending, *ending) == 0)
             return true;
     }
-    return strchr(word, '/') ||
-           (stat(word, &info) == 0 && S_ISREG(info.st_mode));
+    return strchr(word, '/') || stat(word, &info) == 0;
 }
 
 enum assay_status run_find_model(const char *word, const char **model,
@@ -259,10 +261,12 @@ enum assay_status run_find_model(const char *word, const char **model,
 
     *model = model_full_name(word);
     *is_onnx = !*model && is_file_name(word);
-    if (*is_onnx)
-        *model = word;
     if (*model)
         return ASSAY_OK;
+    if (*is_onnx) {
+        *model = word;
+        return access(word, F_OK) == 0 ? model_kind_check(word, err) : ASSAY_OK;
+    }
     for (const char *const *known = model_names(); *known; known++)
         nearest_offer(&nearest, *known);
     if (nearest.candidate)

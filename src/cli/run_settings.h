@@ -109,7 +109,8 @@ void run_job_release(struct run_job *job);
  * time. */
 void run_find_choices(struct str *path);
 
-/* The full name of a built-in model, or the path of an ONNX file. */
+/* The full name of a built-in model, or the path of a file that may be one: what
+ * is known to be something else is refused by what it is. */
 enum assay_status run_find_model(const char *word, const char **model,
                                  bool *is_onnx, struct error *err);
 

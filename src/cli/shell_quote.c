@@ -13,11 +13,15 @@ enum assay_status shell_quote(struct str *to, const char *word)
     return st ? st : str_append_char(to, '\'');
 }
 
-enum assay_status shell_word(struct str *to, const char *word)
+bool is_plain_word(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:+-,";
 
-    return *word && !word[strspn(word, plain)] ? str_append(to, word)
-                                               : shell_quote(to, word);
+    return *word && !word[strspn(word, plain)];
+}
+
+enum assay_status shell_word(struct str *to, const char *word)
+{
+    return is_plain_word(word) ? str_append(to, word) : shell_quote(to, word);
 }

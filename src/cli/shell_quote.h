@@ -6,10 +6,15 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
+
 /* Appends the word in single quotation marks. */
 enum assay_status shell_quote(struct str *to, const char *word);
 
 /* The same, without the marks where it needs none. */
 enum assay_status shell_word(struct str *to, const char *word);
+
+/* Whether it needs none: letters, digits and a few signs alone. */
+bool is_plain_word(const char *word);
 
 #endif

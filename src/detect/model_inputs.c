@@ -15,38 +15,62 @@ void model_inputs_release(struct model_inputs *inputs)
     *inputs = (struct model_inputs){0};
 }
 
-/* Where the channels of something that looks like images are: 1 or 3; 0 where
- * it does not. */
-static int channel_axis(const struct shape *shape)
+/* Where the sides and the channels of an input of images are. */
+struct image_axes {
+    bool has_batch; /* axis 0; else it is one image alone */
+    int channel, height, width;
+};
+
+/* [n,c,h,w] or [n,h,w,c] of one or three channels, or one image alone of
+ * three, as torchvision's exported detectors read it. False where it does not
+ * look like images. */
+static bool find_axes(const struct shape *shape, struct image_axes *axes)
 {
-    if (shape->rank != 4)
-        return 0;
-    if (shape->dims[1] == 3 || shape->dims[1] == 1)
-        return 1;
-    return shape->dims[3] == 3 || shape->dims[3] == 1 ? 3 : 0;
+    int first = shape->rank == 4;
+    const int64_t *dims = shape->dims + first;
+    bool is_first, is_last;
+
+    if (shape->rank != 3 && shape->rank != 4)
+        return false;
+    is_first = dims[0] == 3 || (first && dims[0] == 1);
+    is_last = dims[2] == 3 || (first && dims[2] == 1);
+    axes->has_batch = first;
+    axes->channel = is_first ? first : first + 2;
+    axes->height = is_first ? first + 1 : first;
+    axes->width = axes->height + 1;
+    return is_first || is_last;
+}
+
+int64_t model_inputs_images(const struct shape *shape)
+{
+    struct image_axes axes;
+
+    return shape->rank == 0 || (find_axes(shape, &axes) && !axes.has_batch)
+               ? 1
+               : shape->dims[0];
 }
 
 static bool looks_like_images(const struct graph *graph)
 {
-    const struct shape *shape = graph_input_shape(graph, 0);
+    const struct shape *shape =
+        graph_input_count(graph) == 1 ? graph_input_shape(graph, 0) : NULL;
+    struct image_axes axes;
 
-    return graph_input_count(graph) == 1 && shape &&
+    return shape &&
            graph_value(graph, graph_input_at(graph, 0))->dtype == DTYPE_F32 &&
-           channel_axis(shape) > 0;
+           find_axes(shape, &axes);
 }
 
 /* Free sizes of images: the batch, then the recipe's. */
-static void fill_image(struct shape *shape, const struct recipe *recipe,
-                       int64_t batch)
+static void fill_image(struct shape *shape, const struct image_axes *axes,
+                       const struct recipe *recipe, int64_t batch)
 {
-    int height = channel_axis(shape) == 1 ? 2 : 1;
-
-    if (shape->dims[0] < 0)
+    if (axes->has_batch && shape->dims[0] < 0)
         shape->dims[0] = batch;
-    if (shape->dims[height] < 0 && recipe->height)
-        shape->dims[height] = recipe->height;
-    if (shape->dims[height + 1] < 0 && recipe->width)
-        shape->dims[height + 1] = recipe->width;
+    if (shape->dims[axes->height] < 0 && recipe->height)
+        shape->dims[axes->height] = recipe->height;
+    if (shape->dims[axes->width] < 0 && recipe->width)
+        shape->dims[axes->width] = recipe->width;
 }
 
 static enum assay_status check_sizes(const struct graph *graph, size_t input,
@@ -93,24 +117,31 @@ static struct shape wanted_shape(const struct detect_options *options,
                     (int64_t)options->recipe.width);
 }
 
+static enum assay_status refuse_batch(const struct model_inputs *inputs,
+                                      int64_t batch, struct error *err)
+{
+    char text[64];
+
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "the model's input is %s; --batch %lld does not fit",
+                     shape_text(&inputs->shapes[0], text, sizeof text),
+                     (long long)batch);
+}
+
 /* A file may fix its batch; another one would be counted, but not computed. */
 static enum assay_status check_batch(const struct model_inputs *inputs,
                                      const struct detect_options *options,
                                      struct error *err)
 {
     int64_t batch = options->build.n_images;
-    char text[64];
 
     if (batch == 1 || !inputs->n)
         return ASSAY_OK;
     for (size_t i = 0; i < inputs->n; i++) {
-        if (inputs->shapes[i].rank > 0 && inputs->shapes[i].dims[0] == batch)
+        if (model_inputs_images(&inputs->shapes[i]) == batch)
             return ASSAY_OK;
     }
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "the model's input is %s; --batch %lld does not fit",
-                     shape_text(&inputs->shapes[0], text, sizeof text),
-                     (long long)batch);
+    return refuse_batch(inputs, batch, err);
 }
 
 static enum assay_status settle_shapes(struct model_inputs *inputs,
@@ -122,10 +153,11 @@ static enum assay_status settle_shapes(struct model_inputs *inputs,
 
     for (size_t i = 0; !st && i < inputs->n; i++) {
         struct shape *shape = &inputs->shapes[i];
+        struct image_axes axes;
 
         *shape = wanted_shape(options, graph, i);
-        if (channel_axis(shape))
-            fill_image(shape, &options->recipe, options->build.n_images);
+        if (find_axes(shape, &axes))
+            fill_image(shape, &axes, &options->recipe, options->build.n_images);
         else if (shape->rank > 0 && shape->dims[0] < 0)
             shape->dims[0] = options->build.n_images;
         st = check_sizes(graph, i, shape, err);
@@ -141,15 +173,16 @@ static enum assay_status settle_recipe(struct model_inputs *inputs,
                                        struct error *err)
 {
     const int64_t *dims = inputs->shapes[0].dims;
-    int axis = channel_axis(&inputs->shapes[0]);
     struct recipe *recipe = &inputs->recipe;
+    struct image_axes axes;
     char text[64];
 
+    (void)find_axes(&inputs->shapes[0], &axes); /* it is one of images */
     *recipe = options->recipe;
-    recipe->is_channels_last = axis == 3;
-    recipe->height = (int)dims[axis == 3 ? 1 : 2];
-    recipe->width = (int)dims[axis == 3 ? 2 : 3];
-    if (dims[axis] == 1)
+    recipe->is_channels_last = axes.channel > axes.height;
+    recipe->height = (int)dims[axes.height];
+    recipe->width = (int)dims[axes.width];
+    if (dims[axes.channel] == 1)
         recipe->order = ORDER_GREY;
     if ((options->recipe.width && options->recipe.width != recipe->width) ||
         (options->recipe.height && options->recipe.height != recipe->height))
@@ -157,11 +190,8 @@ static enum assay_status settle_recipe(struct model_inputs *inputs,
                          "--input size=%dx%d does not fit the model's input %s",
                          options->recipe.width, options->recipe.height,
                          shape_text(&inputs->shapes[0], text, sizeof text));
-    if (dims[0] != options->build.n_images)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "the model's input is %s; --batch %lld does not fit",
-                         shape_text(&inputs->shapes[0], text, sizeof text),
-                         (long long)options->build.n_images);
+    if (model_inputs_images(&inputs->shapes[0]) != options->build.n_images)
+        return refuse_batch(inputs, options->build.n_images, err);
     return ASSAY_OK;
 }
 
@@ -233,7 +263,7 @@ enum assay_status model_inputs_settle(struct model_inputs *inputs,
         return ASSAY_OK;
     if (!is_batch && !options->is_random)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "the inputs of %s are no images; leave the "
+                         "the inputs of %s are not images; leave the "
                          "photographs out for random values",
                          options->model);
     st = model_inputs_shapes(inputs, options, graph, err);

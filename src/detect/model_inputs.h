@@ -1,8 +1,8 @@
 /* detect/model_inputs.h - what a model wants to read, and what it is given.
  *
  * A built-in detector reads photographs as they are, one tensor each. Anything
- * else reads a batch that a recipe makes of photographs, where its only input
- * looks like one, or random values.
+ * else reads a batch, or one image alone, that a recipe makes of photographs,
+ * where its only input looks like that, or random values.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DETECT_MODEL_INPUTS_H
@@ -33,6 +33,9 @@ enum assay_status model_inputs_shapes(struct model_inputs *inputs,
                                       const struct detect_options *options,
                                       const struct graph *graph,
                                       struct error *err);
+/* How many images an input of that shape takes: its first size, and 1 where it
+ * is one image alone, [3,h,w] or [h,w,3]. */
+int64_t model_inputs_images(const struct shape *shape);
 void model_inputs_release(struct model_inputs *inputs);
 
 /* "images 1x3x640x640 float32, seed 0": what the random values are. */

@@ -34,8 +34,7 @@ static enum assay_status find_entry(const struct zip_index *index,
     *entry = zip_index_find(index, name);
     if (!*entry)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "the archive has no %s, so Keras did not save it; "
-                         "if it holds weights of PyTorch, --weights takes it",
+                         "the archive has no %s, so Keras did not save it",
                          name);
     if (!(*entry)->is_stored)
         return error_set(err, ASSAY_UNSUPPORTED,

@@ -2,6 +2,7 @@
 #include "formats/model_file.h"
 
 #include "formats/keras.h"
+#include "formats/model_kind.h"
 #include "formats/net.h"
 
 #include <errno.h>
@@ -67,35 +68,6 @@ static enum assay_status choose_shapes(const char *path,
     return st;
 }
 
-/* What people take for a model, by what stands `at` its beginning. */
-static enum assay_status
-check_kind(const char *path, const unsigned char begin[16], struct error *err)
-{
-    static const char weights[] =
-        "it holds weights and no model; give it to one of those that are built "
-        "in with --weights, or export the model as ONNX";
-    static const struct {
-        size_t at, n;
-        const char *magic, *what;
-    } others[] = {
-        {0, 4, "\x80\x02\x8a\x0a", weights}, /* PyTorch before 1.6 */
-        {7, 2, "\0{", weights},              /* safetensors */
-        {4, 4, "TFL3",
-         "it is a TensorFlow Lite model, which is not supported; ONNX and "
-         "Keras files are"},
-        {0, 3, "\xff\xd8\xff", "it is a picture; the model comes before it"},
-        {0, 4, "\x89PNG", "it is a picture; the model comes before it"},
-        {0, 15, "SQLite format 3", "it is a run; `assay show` looks at it"},
-    };
-
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (memcmp(begin + others[i].at, others[i].magic, others[i].n) == 0)
-            return error_set(err, ASSAY_BAD_INPUT, "reading %s: %s", path,
-                             others[i].what);
-    }
-    return ASSAY_OK;
-}
-
 enum assay_status model_file_load(const char *path,
                                   const struct onnx_options *options,
                                   struct pool *pool, struct graph **out,
@@ -104,19 +76,19 @@ enum assay_status model_file_load(const char *path,
     static const unsigned char hdf5[] = "\x89HDF\r\n\x1a\n";
     static const unsigned char zip[] = "PK\x03\x04";
     unsigned char begin[16] = {0};
-    FILE *file = fopen(path, "rb");
-    enum assay_status st;
+    enum assay_status st = model_kind_check(path, err);
+    FILE *file;
 
     *out = NULL;
+    if (st)
+        return st;
+    file = fopen(path, "rb");
     if (!file)
         return error_errno(err, errno, "cannot read %s", path);
     /* What is too short for a magic is told by the reader. */
     if (fread(begin, 1, sizeof begin - 1, file) == 0 && ferror(file))
         begin[0] = 0;
     fclose(file);
-    st = check_kind(path, begin, err);
-    if (st)
-        return st;
     if (net_is(begin, sizeof begin))
         st = net_load(path, pool, out, err);
     else if (memcmp(begin, hdf5, sizeof hdf5 - 1) == 0 ||

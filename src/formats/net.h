@@ -11,6 +11,7 @@
 struct net_notes {
     const char *text;            /* where it comes from: a line; may be NULL */
     const struct survey *survey; /* shows what each node makes; may be NULL */
+    bool has_no_weights;         /* data of parameters is left out */
 };
 
 /* The description alone. weights: the file that data is in, or NULL.

@@ -301,6 +301,7 @@ static void weights_release(struct weights_list *list, size_t n)
 }
 
 static enum assay_status list_weights(const struct writer *writer,
+                                      bool has_constants_only,
                                       struct weights_list *list,
                                       struct error *err)
 {
@@ -316,7 +317,8 @@ static enum assay_status list_weights(const struct writer *writer,
         const struct value *value = graph_value(graph, i);
         const char *name = value->name;
 
-        if (!value->data.buffer || is_inline(value) || !is_read(graph, i))
+        if (!value->data.buffer || is_inline(value) || !is_read(graph, i) ||
+            (has_constants_only && value->kind != VALUE_CONSTANT))
             continue;
         if (!name[0]) {
             if (str_printf(&list->names[i], "$%u", writer->numbers[i]))
@@ -369,7 +371,7 @@ enum assay_status net_save(const struct graph *graph, const char *path,
     enum assay_status st = writer_start(&writer, graph, err);
 
     if (!st)
-        st = list_weights(&writer, &list, err);
+        st = list_weights(&writer, notes->has_no_weights, &list, err);
     if (!st && list.n) {
         st = net_weights_path(path, &weights, err);
         if (!st)

@@ -10,8 +10,9 @@ static void import_named(struct onnx_call *call)
     onnx_emit(call, op_find(call->node->op_type), NULL);
 }
 
-/* A layer with a weight of [outputs, inputs] and a bias, as backends know
- * it. */
+/* A layer with a weight of [outputs, inputs] and a bias, as backends know it.
+ * Its input may be unknown until it runs, as that of proposals is: whatever it
+ * is, it is a matrix, and of the weight's type. */
 static bool is_linear(struct onnx_call *call, const struct gemm_attrs *attrs)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
@@ -19,8 +20,9 @@ static bool is_linear(struct onnx_call *call, const struct gemm_attrs *attrs)
     const struct tensor *c = onnx_known(call, onnx_input(call, 2));
 
     return attrs->alpha == 1 && attrs->beta == 1 && !attrs->transposes_a &&
-           attrs->transposes_b && x && x->dtype == DTYPE_F32 &&
-           x->shape.rank == 2 && w && w->shape.rank == 2 &&
+           attrs->transposes_b && w && w->dtype == DTYPE_F32 &&
+           w->shape.rank == 2 &&
+           (!x || (x->dtype == DTYPE_F32 && x->shape.rank == 2)) &&
            (onnx_input(call, 2) == GRAPH_NONE ||
             (c && c->shape.rank == 1 && c->shape.dims[0] == w->shape.dims[0]));
 }

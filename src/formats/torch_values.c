@@ -1,6 +1,8 @@
 /* formats/torch_values.c - see torch_values.h. */
 #include "formats/torch_values.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum global_kind {
@@ -40,6 +42,8 @@ static const struct torch_global globals[] = {
     {"__builtin__", "bytes", GLOBAL_PLAIN, 0},
 };
 
+static const char refusal[] = "it names ";
+
 enum assay_status torch_global_find(const struct pickle_text *module,
                                     const struct pickle_text *name,
                                     const struct torch_global **out,
@@ -55,11 +59,24 @@ enum assay_status torch_global_find(const struct pickle_text *module,
         }
     }
     return error_set(err, ASSAY_UNSUPPORTED,
-                     "it names %.*s.%.*s, which is not loaded: a checkpoint "
-                     "may only hold tensors; save the model's state_dict()",
-                     (int)(module->n < shown ? module->n : shown),
+                     "%s%.*s.%.*s, which is not loaded: a checkpoint may only "
+                     "hold tensors; save the model's state_dict()",
+                     refusal, (int)(module->n < shown ? module->n : shown),
                      module->bytes, (int)(name->n < shown ? name->n : shown),
                      name->bytes);
+}
+
+bool torch_refused_name(const struct error *err, char *name, size_t size)
+{
+    size_t n = strlen(refusal);
+    const char *end = strchr(err->text, ',');
+
+    if (err->status != ASSAY_UNSUPPORTED || !end ||
+        strncmp(err->text, refusal, n) != 0)
+        return false;
+    snprintf(name, size, "%.*s", (int)(end - err->text - (ptrdiff_t)n),
+             err->text + n);
+    return true;
 }
 
 static enum assay_status bad_arguments(const struct torch_global *global,

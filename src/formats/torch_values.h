@@ -34,6 +34,10 @@ enum assay_status torch_global_find(const struct pickle_text *module,
                                     const struct torch_global **out,
                                     struct error *err);
 
+/* The name in such a refusal, "models.yolo.Model"; false where the failure is
+ * another one. */
+bool torch_refused_name(const struct error *err, char *name, size_t size);
+
 /* What Python would get from calling it with the arguments (a tuple). */
 enum assay_status torch_global_apply(struct arena *arena,
                                      const struct torch_global *global,

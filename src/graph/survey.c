@@ -224,3 +224,14 @@ enum assay_status survey_graph(struct survey *survey, const struct graph *graph,
         survey_release(survey);
     return st;
 }
+
+const struct shape *survey_output_shape(const struct survey *survey,
+                                        const struct graph *graph, size_t i)
+{
+    uint32_t value;
+
+    if (i >= graph_output_count(graph))
+        return NULL;
+    value = graph_output_at(graph, i, NULL);
+    return survey->is_known[value] ? &survey->values[value].shape : NULL;
+}

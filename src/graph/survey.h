@@ -25,4 +25,9 @@ enum assay_status survey_graph(struct survey *survey, const struct graph *graph,
                                const struct shape *inputs, struct error *err);
 void survey_release(struct survey *survey);
 
+/* The shape of the graph's i-th output; NULL where it has no such output, or
+ * the shape depends on data. */
+const struct shape *survey_output_shape(const struct survey *survey,
+                                        const struct graph *graph, size_t i);
+
 #endif

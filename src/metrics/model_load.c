@@ -189,8 +189,8 @@ static enum assay_status set_options(struct assay_model *model,
     job->is_random = true;
     if (options->weights && job->is_onnx)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s has its own weights; --weights is for built-in "
-                         "models",
+                         "%s has its own weights; those of another file are "
+                         "for built-in models",
                          name);
     if (options->weights) {
         job->weights = arena_strdup(&model->memory, options->weights);
@@ -252,7 +252,7 @@ static enum assay_status check_batch(const struct assay_model *model,
     char text[64];
 
     if (!model->options.is_onnx || batch == 1 ||
-        (model->inputs.n && shape->rank && shape->dims[0] == batch))
+        (model->inputs.n && model_inputs_images(shape) == batch))
         return ASSAY_OK;
     if (!model->inputs.n)
         return error_set(err, ASSAY_BAD_USAGE,

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/vec.h"
-#include "metrics/profiler_arguments.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -57,6 +56,31 @@ static enum assay_status copy_bare(struct assay_profiler *profiler,
     return ASSAY_OK;
 }
 
+static enum assay_status set_argument(struct assay_profiler *profiler,
+                                      const char *argument, const char *value,
+                                      struct error *err)
+{
+    struct argument_value *moved =
+        vec_reserve(profiler->arguments, &profiler->arguments_capacity,
+                    profiler->n_arguments + 1, sizeof *moved);
+    struct argument_value added = {
+        .name = arena_strdup(&profiler->memory, argument),
+        .value = arena_strdup(&profiler->memory, value)};
+    size_t at = 0;
+
+    if (moved)
+        profiler->arguments = moved;
+    if (!moved || !added.name || !added.value)
+        return error_nomem(err, strlen(value), "an argument");
+    while (at < profiler->n_arguments && strcmp(moved[at].name, argument) != 0)
+        at++;
+    moved[at] = added;
+    profiler->n_arguments += at == profiler->n_arguments;
+    for (size_t i = 0; i < profiler->n_results; i++)
+        profiler->results[i]->is_there = false;
+    return ASSAY_OK;
+}
+
 enum assay_status
 assay_profiler_new(struct assay_model *model,
                    const struct assay_profiler_options *options,
@@ -76,10 +100,11 @@ assay_profiler_new(struct assay_model *model,
         profiler->options = *options;
     if (!(profiler->options.plugin_seconds > 0))
         profiler->options.plugin_seconds = default_plugin_seconds;
-    st = error_export(&err, copy_bare(profiler, &err), error);
     snprintf(batch, sizeof batch, "%" PRIu64, model->totals.images);
+    st = copy_bare(profiler, &err);
     if (!st)
-        st = assay_profiler_set(profiler, "batch", batch, error);
+        st = set_argument(profiler, "batch", batch, &err);
+    st = error_export(&err, st, error);
     if (st)
         assay_profiler_free(profiler);
     else
@@ -183,56 +208,84 @@ enum assay_status assay_profiler_load_plugin(struct assay_profiler *profiler,
     return error_export(&err, st, error);
 }
 
+/* The i-th argument of all functions, one behind the other; NULL behind the
+ * last. */
+static const char *argument_at(const struct registry *registry, size_t i)
+{
+    for (size_t k = 0; k < registry->n_functions; k++) {
+        const struct assay_metric_function *function =
+            registry->functions[k].function;
+
+        if (i < function->n_arguments)
+            return function->arguments[i].name;
+        i -= function->n_arguments;
+    }
+    return NULL;
+}
+
+/* "alpha, threshold": each name once. */
+static enum assay_status list_arguments(const struct registry *registry,
+                                        struct str *list, struct error *err)
+{
+    const char *name, *before;
+
+    for (size_t i = 0; (name = argument_at(registry, i)); i++) {
+        size_t k = 0;
+
+        while ((before = argument_at(registry, k)) && k < i &&
+               strcmp(before, name) != 0)
+            k++;
+        if (k == i &&
+            str_printf(list, "%s%s", list->n ? ", " : "", name) != ASSAY_OK)
+            return error_nomem(err, list->n, "a message");
+    }
+    return ASSAY_OK;
+}
+
+/* Setting what no function takes would change nothing. */
+static enum assay_status check_argument(const struct assay_profiler *profiler,
+                                        const char *name, struct error *err)
+{
+    const struct registry *registry = &profiler->registry;
+    struct nearest nearest = nearest_to(name);
+    struct str list = {0};
+    const char *known;
+    enum assay_status st;
+
+    for (size_t i = 0; (known = argument_at(registry, i)); i++) {
+        if (strcmp(known, name) == 0)
+            return ASSAY_OK;
+        nearest_offer(&nearest, known);
+    }
+    st = list_arguments(registry, &list, err);
+    if (!st && !list.n)
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "no metric takes '%.60s', nor any other argument; "
+                       "metrics of a plug-in may",
+                       name);
+    else if (!st && nearest.candidate)
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "no metric takes '%.60s'; did you mean '%s'? Arguments "
+                       "that are taken: %s",
+                       name, nearest.candidate, list.text);
+    else if (!st)
+        st = error_set(err, ASSAY_BAD_USAGE,
+                       "no metric takes '%.60s'; arguments that are taken: %s",
+                       name, list.text);
+    str_release(&list);
+    return st;
+}
+
 enum assay_status assay_profiler_set(struct assay_profiler *profiler,
                                      const char *argument, const char *value,
                                      struct assay_error *error)
 {
-    struct argument_value *moved =
-        vec_reserve(profiler->arguments, &profiler->arguments_capacity,
-                    profiler->n_arguments + 1, sizeof *moved);
-    struct argument_value added = {
-        .name = arena_strdup(&profiler->memory, argument),
-        .value = arena_strdup(&profiler->memory, value)};
     struct error err = {0};
-    size_t at = 0;
+    enum assay_status st = check_argument(profiler, argument, &err);
 
-    if (moved)
-        profiler->arguments = moved;
-    if (!moved || !added.name || !added.value)
-        return error_export(
-            &err, error_nomem(&err, strlen(value), "an argument"), error);
-    while (at < profiler->n_arguments && strcmp(moved[at].name, argument) != 0)
-        at++;
-    moved[at] = added;
-    profiler->n_arguments += at == profiler->n_arguments;
-    for (size_t i = 0; i < profiler->n_results; i++)
-        profiler->results[i]->is_there = false;
-    return ASSAY_OK;
-}
-
-enum assay_status profiler_check_argument(const struct assay_profiler *profiler,
-                                          const char *name, struct error *err)
-{
-    const struct registry *registry = &profiler->registry;
-    struct nearest nearest = nearest_to(name);
-
-    for (size_t i = 0; i < registry->n_functions; i++) {
-        const struct assay_metric_function *function =
-            registry->functions[i].function;
-
-        for (size_t k = 0; k < function->n_arguments; k++) {
-            if (strcmp(function->arguments[k].name, name) == 0)
-                return ASSAY_OK;
-            nearest_offer(&nearest, function->arguments[k].name);
-        }
-    }
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "no metric takes '%s'; did you mean '%s'?", name,
-                         nearest.candidate);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "no metric takes '%s'; --metric loads those that may",
-                     name);
+    if (!st)
+        st = set_argument(profiler, argument, value, &err);
+    return error_export(&err, st, error);
 }
 
 void assay_profiler_set_dataset(struct assay_profiler *profiler,

@@ -13,8 +13,8 @@ struct campaign {
     const struct campaign_options *options;
     struct campaign_log *log;
     struct campaign_progress *progress;
-    bool *has_failed; /* one a series */
-    double seconds;   /* that tests took */
+    bool *is_full;  /* one a series: a batch did not fit into memory */
+    double seconds; /* that tests took */
     size_t n_timed;
 };
 
@@ -42,19 +42,20 @@ static void tell(const struct campaign *campaign,
         campaign->options->told(campaign->options->context, progress);
 }
 
-static const char skipped_words[] = "skipped: a smaller batch failed";
+static const char skipped_words[] = "skipped: a smaller batch did not fit";
 
 bool campaign_is_skipped(const struct campaign_result *result)
 {
     return !result->is_passed && strcmp(result->reason, skipped_words) == 0;
 }
 
-/* A test that is not worth trying: smaller batches failed. */
+/* A test that is not worth trying: what a smaller batch had no memory for, a
+ * larger one has none for. Of other failures nothing follows. */
 static bool is_skipped(const struct campaign *campaign,
                        const struct campaign_test *test)
 {
     return campaign->config->profile.till_first_fail &&
-           campaign->has_failed[test->series];
+           campaign->is_full[test->series];
 }
 
 static enum assay_status try_test(struct campaign *campaign,
@@ -91,7 +92,7 @@ static enum assay_status run_test(struct campaign *campaign,
                               campaign->config->profile.save, err);
     if (st)
         return st;
-    campaign->has_failed[test->series] |= !result.is_passed;
+    campaign->is_full[test->series] |= campaign_is_nomem(&result);
     progress->n_done++;
     progress->n_left--;
     tell(campaign, test, &result);
@@ -135,19 +136,18 @@ static enum assay_status visit(struct campaign *campaign,
                                struct error *err)
 {
     struct campaign_progress *progress = campaign->progress;
-    bool is_first = progress->round == 1, is_passed;
-    size_t n_rounds;
-    enum assay_status st =
-        campaign_log_find(campaign->log, test, &n_rounds, &is_passed, err);
+    bool is_first = progress->round == 1;
+    struct campaign_result before;
+    enum assay_status st = campaign_log_find(campaign->log, test, &before, err);
 
     if (st)
         return st;
-    if (is_first && !n_rounds)
+    if (is_first && !before.n_rounds)
         return run_test(campaign, test, err);
-    if (!is_first && n_rounds < progress->round && is_passed)
+    if (!is_first && before.n_rounds < progress->round && before.is_passed)
         return run_again(campaign, test, err);
     if (is_first) {
-        campaign->has_failed[test->series] |= !is_passed;
+        campaign->is_full[test->series] |= campaign_is_nomem(&before);
         progress->n_done++;
         progress->n_before++;
     }
@@ -204,11 +204,10 @@ enum assay_status campaign_run(const struct campaign_config *config,
     enum assay_status st;
 
     *progress = (struct campaign_progress){0};
-    campaign.has_failed =
-        mem_array(tests->n_series + 1, sizeof *campaign.has_failed);
-    if (!campaign.has_failed)
+    campaign.is_full = mem_array(tests->n_series + 1, sizeof *campaign.is_full);
+    if (!campaign.is_full)
         return error_nomem(err, tests->n_series, "the list of tests");
     st = run_all(&campaign, tests, err);
-    mem_free(campaign.has_failed);
+    mem_free(campaign.is_full);
     return st;
 }

@@ -31,12 +31,23 @@ struct campaign_tests {
 
 void campaign_tests_release(struct campaign_tests *tests);
 
-/* Makes the pruned networks that are not there yet. `made` is told of each
- * file; may be NULL. */
-enum assay_status campaign_make_networks(const struct campaign_config *config,
-                                         void (*made)(void *context,
-                                                      const char *path),
-                                         void *context, struct error *err);
+/* Who is told what becomes of the networks; each may be NULL. */
+struct campaign_listener {
+    void (*made)(void *context, const char *path);
+    /* A network that cannot be had at a level, or at any: -1. */
+    void (*left_out)(void *context, const char *network, int64_t level,
+                     const char *why);
+    void *context;
+};
+
+/* Makes the pruned networks that are not there yet. Fails before it makes any
+ * where a name means no network. One that cannot be built for the dataset, or
+ * not be pruned, is told to left_out() and passed over; without a listener it
+ * fails. */
+enum assay_status
+campaign_make_networks(const struct campaign_config *config,
+                       const struct campaign_listener *listener,
+                       struct error *err);
 
 /* The list of tests: of the networks in local_model_loc, or of what the file
  * test_config lists where create_config is not set. */
@@ -79,7 +90,7 @@ double campaign_own_mb(void);
 /* Whether a test failed for want of memory: it says that what it needs is more
  * than its limit, where another failure says nothing. */
 bool campaign_is_nomem(const struct campaign_result *result);
-/* Whether it was not tried, as a smaller batch failed. */
+/* Whether it was not tried, because a smaller batch had too little memory. */
 bool campaign_is_skipped(const struct campaign_result *result);
 
 struct campaign_limits {
@@ -107,10 +118,11 @@ struct campaign_log;
 enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
                                     struct error *err);
 void campaign_log_close(struct campaign_log *log); /* accepts NULL */
-/* *n_rounds: how often the test was run, or passed over, before. */
+/* What the test came to before: is_passed, reason and n_rounds, how often it
+ * was run or passed over; n_rounds 0: it is not there. */
 enum assay_status campaign_log_find(struct campaign_log *log,
                                     const struct campaign_test *test,
-                                    size_t *n_rounds, bool *is_passed,
+                                    struct campaign_result *before,
                                     struct error *err);
 /* On disk when it returns. keeps_steps: with the time of each step. */
 enum assay_status campaign_log_add(struct campaign_log *log,
@@ -132,6 +144,14 @@ enum assay_status campaign_log_each(
                               const struct campaign_result *result,
                               struct error *err),
     void *context, struct error *err);
+
+/* The rows that the data folder will have once all tests passed, with 1 for
+ * each value: those of the log (NULL: there is none yet), and of the tests that
+ * it does not hold. So what is to be learned from them can be checked before
+ * they are measured. */
+enum assay_status campaign_expect_rows(const struct campaign_tests *tests,
+                                       struct campaign_log *log,
+                                       struct data_set *set, struct error *err);
 
 /* The four files of a data folder from a log: see data_folder.h. */
 enum assay_status campaign_write_csv(struct campaign_log *log,

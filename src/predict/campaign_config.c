@@ -160,6 +160,22 @@ static enum assay_status check_word(const struct toml_value *value,
     return st;
 }
 
+/* Names and paths go into scripts, tables and onto screens, a line each. */
+static enum assay_status check_characters(const struct toml_value *value,
+                                          const struct key *key,
+                                          struct error *err)
+{
+    for (size_t i = 0; i < value->string.n; i++) {
+        unsigned char c = (unsigned char)value->string.text[i];
+
+        if (c < ' ' || c == 0x7f)
+            return toml_complain(value, err,
+                                 "%s has a control character (0x%02x)",
+                                 key->name, c);
+    }
+    return ASSAY_OK;
+}
+
 static enum assay_status get_text(struct campaign_config *config,
                                   const struct toml_value *value,
                                   const struct key *key, const char **out,
@@ -170,6 +186,8 @@ static enum assay_status get_text(struct campaign_config *config,
     if (value->kind != TOML_STRING)
         return toml_complain(value, err, "%s is a text", key->name);
     st = check_word(value, key, err);
+    if (!st)
+        st = check_characters(value, key, err);
     if (st)
         return st;
     *out = arena_strdup(&config->arena, value->string.text);

@@ -2,6 +2,7 @@
  * folder. */
 #include "predict/campaign.h"
 
+#include "base/csv_text.h"
 #include "base/decimal.h"
 #include "base/file.h"
 #include "base/map.h"
@@ -42,7 +43,7 @@ static const struct {
 /* A row of measurements.csv while its two tests come in. */
 struct row {
     bool is_open;
-    char network[64];
+    char network[128]; /* as long as the name of a file is taken */
     int64_t level, repeat, batch;
     enum stage stage;
     bool has[N_TARGETS];
@@ -96,8 +97,9 @@ static void close_row(struct writer *writer)
     if (!row->is_open)
         return;
     row->is_open = false;
-    sink_printf(sink, "%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64, row->network,
-                row->level, row->batch, stage_names[row->stage], row->repeat);
+    csv_text(sink, row->network);
+    sink_printf(sink, ",%" PRId64 ",%" PRId64 ",%s,%" PRId64, row->level,
+                row->batch, stage_names[row->stage], row->repeat);
     put_flag(sink, true,
              (!has_latency || is_latency) && (!has_memory || is_memory));
     put_flag(sink, has_latency, is_latency);
@@ -127,6 +129,13 @@ static bool is_same_row(const struct row *row, const struct campaign_test *test)
 /* ---- descriptions ---------------------------------------------------------
  */
 
+/* Which network at which level a row is of. */
+static void put_key(struct sink *sink, const struct campaign_test *test)
+{
+    csv_text(sink, test->network);
+    sink_printf(sink, ",%" PRId64, test->level);
+}
+
 static void put_layers(struct writer *writer, const struct campaign_test *test,
                        const struct graph *graph,
                        const struct description *network)
@@ -142,11 +151,11 @@ static void put_layers(struct writer *writer, const struct campaign_test *test,
                graph_node(graph, at)->op != &op_conv2d)
             at++;
         node = at < graph_node_count(graph) ? graph_node(graph, at++) : NULL;
-        sink_printf(sink, "%s,%" PRId64 ",%zu,%s", test->network, test->level,
-                    i,
-                    node && node->scope != GRAPH_NONE
-                        ? graph_scope(graph, node->scope)->path
-                        : "");
+        put_key(sink, test);
+        sink_printf(sink, ",%zu,", i);
+        csv_text(sink, node && node->scope != GRAPH_NONE
+                           ? graph_scope(graph, node->scope)->path
+                           : "");
         sink_printf(sink,
                     ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
                     ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
@@ -164,7 +173,7 @@ static void put_network(struct writer *writer, const struct campaign_test *test,
     const struct image_counts *counts = &network->counts;
     struct sink *sink = sink_of(writer, FILE_NETWORKS);
 
-    sink_printf(sink, "%s,%" PRId64, test->network, test->level);
+    put_key(sink, test);
     put_number(sink, true, counts->parameters);
     put_number(sink, true, counts->norm_parameters);
     put_number(sink, true, (double)network->n_convs);
@@ -193,7 +202,7 @@ static void put_ops(struct writer *writer, const struct campaign_test *test,
                              counts->avg_pool_inputs, counts->n_avg_pool};
     struct sink *sink = sink_of(writer, FILE_OPS);
 
-    sink_printf(sink, "%s,%" PRId64, test->network, test->level);
+    put_key(sink, test);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         put_number(sink, true, values[i]);
     sink_puts(sink, "\n");

@@ -122,26 +122,34 @@ static bool bind_test(sqlite3_stmt *row, const struct campaign_test *test)
                               SQLITE_STATIC);
 }
 
+static const char *text_of(sqlite3_stmt *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+
+    return text ? (const char *)text : "";
+}
+
 enum assay_status campaign_log_find(struct campaign_log *log,
                                     const struct campaign_test *test,
-                                    size_t *n_rounds, bool *is_passed,
+                                    struct campaign_result *before,
                                     struct error *err)
 {
     static const char select[] =
-        "SELECT passed, rounds FROM test WHERE network = ?1 AND level = ?2 AND"
-        " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
+        "SELECT passed, rounds, reason FROM test WHERE network = ?1 AND"
+        " level = ?2 AND repeat = ?3 AND batch = ?4 AND stage = ?5 AND"
+        " variable = ?6";
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_ERROR;
 
-    *n_rounds = 0;
-    *is_passed = false;
+    *before = (struct campaign_result){0};
     if (!sqlite3_prepare_v2(log->db, select, -1, &row, NULL) &&
         bind_test(row, test))
         rc = sqlite3_step(row);
     if (rc == SQLITE_ROW) {
-        *is_passed = sqlite3_column_int(row, 0);
-        *n_rounds = (size_t)sqlite3_column_int64(row, 1);
+        before->is_passed = sqlite3_column_int(row, 0);
+        before->n_rounds = (size_t)sqlite3_column_int64(row, 1);
+        snprintf(before->reason, sizeof before->reason, "%s", text_of(row, 2));
     } else if (rc != SQLITE_DONE) {
         st = fail(log, "reading the log", err);
     }
@@ -272,13 +280,6 @@ static int find_name(const char *const *names, const char *text)
     return -1;
 }
 
-static const char *text_of(sqlite3_stmt *row, int column)
-{
-    const unsigned char *text = sqlite3_column_text(row, column);
-
-    return text ? (const char *)text : "";
-}
-
 /* False where a row is none of ours. */
 static bool read_row(sqlite3_stmt *row, struct campaign_test *test,
                      struct campaign_result *result)
@@ -356,12 +357,10 @@ static enum assay_status join_one(void *context,
                                   struct error *err)
 {
     struct join *join = context;
-    bool is_passed;
-    size_t n_rounds;
-    enum assay_status st =
-        campaign_log_find(join->to, test, &n_rounds, &is_passed, err);
+    struct campaign_result before;
+    enum assay_status st = campaign_log_find(join->to, test, &before, err);
 
-    if (st || n_rounds)
+    if (st || before.n_rounds)
         return st;
     join->n_added++;
     return campaign_log_add(join->to, test, result, false, err);

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/optimizer.h"
 #include "formats/model_file.h"
+#include "graph/survey.h"
 #include "models/models.h"
 #include "ops/fuse.h"
 #include "ops/train_pass.h"
@@ -29,6 +30,7 @@ struct subject {
     struct graph *graph;
     struct engine *engine;
     struct optimizer *optimizer; /* of training */
+    int64_t n_classes;           /* labels are below it */
     struct tensor inputs[4];
     struct tensor *outputs;
     struct arena arena;
@@ -48,15 +50,54 @@ static void subject_release(struct subject *subject)
 
 /* ---- inputs ------------------------------------------------------------- */
 
-static int64_t count_classes(const struct graph *graph)
+/* What a batch of images is; sizes that the network leaves free are 224. */
+static enum assay_status find_images(const struct subject *subject,
+                                     struct shape *images, struct error *err)
 {
-    for (size_t i = graph_value_count(graph); i-- > 0;) {
-        const struct value *value = graph_value(graph, (uint32_t)i);
+    const struct shape *declared = graph_input_count(subject->graph)
+                                       ? graph_input_shape(subject->graph, 0)
+                                       : NULL;
 
-        if (value->kind == VALUE_PARAMETER && value->shape.rank == 1)
-            return value->shape.dims[0]; /* the bias of the last layer */
+    if (!declared || declared->rank != 4)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "its input is not a batch of images");
+    *images = *declared;
+    for (int d = 0; d < images->rank; d++) {
+        if (images->dims[d] < 0)
+            images->dims[d] = d ? 224 : subject->test->batch;
     }
-    return 1;
+    if (images->dims[0] != subject->test->batch)
+        return error_set(err, ASSAY_UNSUPPORTED, "its batch is fixed to %lld",
+                         (long long)images->dims[0]);
+    return ASSAY_OK;
+}
+
+/* As many as the network has scores for each image. To be asked before the
+ * graph is made one for training. */
+static enum assay_status count_classes(struct subject *subject,
+                                       struct error *err)
+{
+    struct survey survey = {0};
+    const struct shape *scores;
+    struct shape images;
+    enum assay_status st = graph_input_count(subject->graph) == 1
+                               ? find_images(subject, &images, err)
+                               : error_set(err, ASSAY_UNSUPPORTED,
+                                           "it has %zu inputs, and only "
+                                           "networks with one are trained",
+                                           graph_input_count(subject->graph));
+
+    if (!st)
+        st = survey_graph(&survey, subject->graph, &images, err);
+    scores = st ? NULL : survey_output_shape(&survey, subject->graph, 0);
+    if (!st && (!scores || scores->rank != 2 || scores->dims[1] < 1))
+        st = error_set(err, ASSAY_UNSUPPORTED,
+                       "it cannot be trained: its first output is not a score "
+                       "for each class");
+    else if (!st)
+        subject->n_classes = scores->dims[1];
+    survey_release(&survey);
+    return st;
 }
 
 static void fill_input(const struct subject *subject, size_t i,
@@ -64,14 +105,15 @@ static void fill_input(const struct subject *subject, size_t i,
 {
     const struct tensor *input = &subject->inputs[i];
     size_t n = tensor_elements(input);
-    int64_t classes = count_classes(subject->graph);
 
     for (size_t k = 0; k < n; k++) {
         if (input->dtype == DTYPE_F32)
             tensor_f32(input)[k] = (float)random_unit(random);
         else if (input->dtype == DTYPE_I64)
             tensor_i64(input)[k] =
-                i == 1 ? (int64_t)random_below(random, (uint64_t)classes) : 1;
+                i == 1 ? (int64_t)random_below(random,
+                                               (uint64_t)subject->n_classes)
+                       : 1;
     }
 }
 
@@ -80,29 +122,17 @@ static enum assay_status make_inputs(struct subject *subject, struct error *err)
 {
     struct random random = random_seed(1);
     size_t n = graph_input_count(subject->graph);
-    enum assay_status st = ASSAY_OK;
+    struct shape images;
+    enum assay_status st = find_images(subject, &images, err);
 
-    if (n > sizeof subject->inputs / sizeof *subject->inputs)
-        return error_set(err, ASSAY_UNSUPPORTED, "it has %zu inputs", n);
+    if (!st && n > sizeof subject->inputs / sizeof *subject->inputs)
+        st = error_set(err, ASSAY_UNSUPPORTED, "it has %zu inputs", n);
     for (size_t i = 0; !st && i < n; i++) {
         const struct value *value =
             graph_value(subject->graph, graph_input_at(subject->graph, i));
         struct shape shape =
-            shape_of(1, i == 1 ? subject->test->batch : (int64_t)1);
+            i ? shape_of(1, i == 1 ? subject->test->batch : 1) : images;
 
-        if (i == 0 && value->is_declared)
-            shape = value->shape;
-        if (i == 0 && (!value->is_declared || shape.rank != 4))
-            return error_set(err, ASSAY_UNSUPPORTED,
-                             "its input is no batch of images");
-        for (int d = 0; i == 0 && d < shape.rank; d++) {
-            if (shape.dims[d] < 0)
-                shape.dims[d] = d ? 224 : subject->test->batch;
-        }
-        if (i == 0 && shape.dims[0] != subject->test->batch)
-            return error_set(err, ASSAY_UNSUPPORTED,
-                             "its batch is fixed to %lld",
-                             (long long)shape.dims[0]);
         st = tensor_new(subject->pool, value->dtype, &shape,
                         &subject->inputs[i], err);
         if (!st)
@@ -152,6 +182,8 @@ static enum assay_status open_graph(struct subject *subject, struct error *err)
                          &subject->graph, err);
     if (!st)
         st = model_fill(subject->graph, subject->pool, 0, err);
+    if (!st && subject->test->stage == STAGE_TRAINING)
+        st = count_classes(subject, err);
     if (!st && subject->test->stage == STAGE_TRAINING)
         st = graph_make_training(subject->graph, NULL, err);
     if (!st && subject->test->stage == STAGE_TRAINING)
@@ -309,7 +341,8 @@ enum assay_status campaign_measure_here(const struct campaign_test *test,
                                         struct error *err)
 {
     double idle_mb = campaign_own_mb(), ms;
-    struct subject subject = {.test = test, .ample_bytes = find_ample_bytes()};
+    struct subject subject = {
+        .test = test, .ample_bytes = find_ample_bytes(), .n_classes = 1};
     enum assay_status st = open_subject(&subject, limits, err);
 
     for (int i = 0; !st && i < n_warm_up; i++)

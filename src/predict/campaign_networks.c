@@ -8,6 +8,7 @@
 #include "models/models.h"
 #include "predict/campaign_names.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,11 +89,6 @@ static enum assay_status build(const struct campaign_config *config,
     struct shape shape;
     enum assay_status st;
 
-    if (!model_full_name(model))
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "there is no network '%.60s': neither a built-in "
-                         "model nor a .net or .onnx file of model_desc_dir",
-                         name);
     if (model_task(model) != TASK_CLASSIFICATION)
         return error_set(err, ASSAY_UNSUPPORTED,
                          "%s is a detector; a campaign measures classifiers",
@@ -151,10 +147,13 @@ static struct shape one_image(const struct graph *graph)
     return shape;
 }
 
-static enum assay_status prune_to(const struct campaign_config *config,
-                                  const struct source *source, const char *name,
-                                  int64_t level, int64_t repeat,
-                                  const char *path, struct error *err)
+/* The network at a level as a file. Level 0 is the network itself, which also
+ * those have that cannot be pruned. */
+static enum assay_status save_pruned(const struct campaign_config *config,
+                                     const struct source *source,
+                                     const char *name, int64_t level,
+                                     int64_t repeat, const char *path,
+                                     struct error *err)
 {
     struct prune_options options = {
         .percent = (double)level,
@@ -163,70 +162,189 @@ static enum assay_status prune_to(const struct campaign_config *config,
     struct shape shape = one_image(source->graph);
     struct prune_report report = {0};
     struct survey survey = {0};
-    struct net_notes notes = {.survey = &survey};
+    struct net_notes notes = {.survey = &survey,
+                              .has_no_weights = source->is_filled};
     struct graph *pruned = NULL;
+    const struct graph *graph = source->graph;
     char note[160];
-    enum assay_status st = graph_prune(source->graph, &shape, &options,
-                                       source->pool, &pruned, &report, err);
+    enum assay_status st = ASSAY_OK;
 
+    if (level) {
+        st = graph_prune(source->graph, &shape, &options, source->pool, &pruned,
+                         &report, err);
+        graph = pruned;
+    }
     if (!st)
-        st = survey_graph(&survey, pruned, &shape, err);
+        st = survey_graph(&survey, graph, &shape, err);
     snprintf(note, sizeof note,
              "%.60s without %lld %% of its filters (seed "
              "%lld)",
              name, (long long)level, (long long)options.seed);
     notes.text = note;
-    for (uint32_t i = 0;
-         !st && source->is_filled && i < graph_value_count(pruned);
-         i++) { /* they were only there to be compared */
-        if (graph_value(pruned, i)->kind != VALUE_CONSTANT)
-            graph_release_data(pruned, i);
-    }
     if (!st)
-        st = net_save(pruned, path, &notes, err);
-    if (st)
-        error_context(err, "%s at %lld %%", name, (long long)level);
+        st = net_save(graph, path, &notes, err);
     survey_release(&survey);
     prune_report_release(&report);
     graph_free(pruned);
     return st;
 }
 
-enum assay_status campaign_make_networks(const struct campaign_config *config,
-                                         void (*made)(void *context,
-                                                      const char *path),
-                                         void *context, struct error *err)
+/* ---- all of them -------------------------------------------------------- */
+
+/* The files of one network, by level and repeat. */
+struct making {
+    const struct campaign_config *config;
+    const struct campaign_listener *listener;
+    const char *name;
+    struct source source;
+    struct str path;
+};
+
+static size_t count_repeats(const struct campaign_config *config)
 {
-    const struct create_config *create = &config->create;
-    int64_t repeats =
-        config->mode == PRUNE_RANDOM_WEIGHTED ? create->repeats : 1;
-    struct str path = {0};
+    return config->mode == PRUNE_RANDOM_WEIGHTED
+               ? (size_t)config->create.repeats
+               : 1;
+}
+
+static size_t count_files(const struct campaign_config *config)
+{
+    return config->create.pruning_perc.n * count_repeats(config);
+}
+
+static int64_t level_of(const struct making *making, size_t file)
+{
+    const struct campaign_config *config = making->config;
+
+    return config->create.pruning_perc.items[file / count_repeats(config)];
+}
+
+static int64_t repeat_of(const struct making *making, size_t file)
+{
+    return (int64_t)(file % count_repeats(making->config));
+}
+
+/* Sets the path of a file, and tells whether that is there. */
+static enum assay_status find_made(struct making *making, size_t file,
+                                   bool *is_made, struct error *err)
+{
+    enum assay_status st =
+        network_file_name(making->config, making->name, level_of(making, file),
+                          repeat_of(making, file), &making->path, err);
+
+    *is_made = !st && access(making->path.text, F_OK) == 0;
+    return st;
+}
+
+/* Whether a failure is the network's own, and the others can still be made. */
+static bool is_of_network(enum assay_status st)
+{
+    return st == ASSAY_UNSUPPORTED || st == ASSAY_BAD_INPUT ||
+           st == ASSAY_BAD_USAGE;
+}
+
+/* Passes over a network that cannot be; level -1: at any level. */
+static enum assay_status leave_out(const struct making *making, int64_t level,
+                                   enum assay_status st, struct error *why,
+                                   struct error *err)
+{
+    const struct campaign_listener *listener = making->listener;
+
+    if (is_of_network(st) && listener && listener->left_out) {
+        listener->left_out(listener->context, making->name, level, why->text);
+        return ASSAY_OK;
+    }
+    if (level >= 0)
+        error_context(why, "%s at %lld %%", making->name, (long long)level);
+    if (err)
+        *err = *why;
+    return st;
+}
+
+static enum assay_status make_file(struct making *making, size_t file,
+                                   struct error *err)
+{
+    int64_t level = level_of(making, file);
+    struct error why = {0};
+    enum assay_status st = cache_make_folders(making->path.text, err);
+
+    if (st)
+        return st;
+    st = save_pruned(making->config, &making->source, making->name, level,
+                     repeat_of(making, file), making->path.text, &why);
+    if (st)
+        return leave_out(making, level, st, &why, err);
+    if (making->listener && making->listener->made)
+        making->listener->made(making->listener->context, making->path.text);
+    return ASSAY_OK;
+}
+
+static enum assay_status make_network(struct making *making, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    size_t n = count_files(making->config);
+
+    for (size_t i = 0; !st && i < n; i++) {
+        bool is_made;
+
+        st = find_made(making, i, &is_made, err);
+        if (st || is_made)
+            continue;
+        if (!making->source.graph) {
+            struct error why = {0};
+
+            st = open_source(making->config, making->name, &making->source,
+                             &why);
+            if (st)
+                return leave_out(making, -1, st, &why, err);
+        }
+        st = make_file(making, i, err);
+    }
+    return st;
+}
+
+/* That a name means a network, where one is to be made of it. */
+static enum assay_status check_name(struct making *making, struct error *err)
+{
+    bool is_made = true;
+    struct str file = {0};
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; !st && i < create->networks.n; i++) {
-        const char *name = create->networks.items[i];
-        struct source source = {0};
+    for (size_t i = 0; !st && is_made && i < count_files(making->config); i++)
+        st = find_made(making, i, &is_made, err);
+    if (st || is_made)
+        return st;
+    st = find_file(making->config, making->name, &file, err);
+    if (!st && file.n && access(file.text, R_OK) != 0)
+        st = error_errno(err, errno, "opening the network %s", file.text);
+    else if (!st && !file.n && !model_full_name(network_model(making->name)))
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "there is no network '%.60s': neither a built-in "
+                       "model nor a .net or .onnx file of model_desc_dir",
+                       making->name);
+    str_release(&file);
+    return st;
+}
 
-        for (size_t k = 0; !st && k < create->pruning_perc.n * (size_t)repeats;
-             k++) {
-            int64_t level = create->pruning_perc.items[k / (size_t)repeats];
-            int64_t repeat = (int64_t)(k % (size_t)repeats);
+enum assay_status
+campaign_make_networks(const struct campaign_config *config,
+                       const struct campaign_listener *listener,
+                       struct error *err)
+{
+    const struct config_texts *networks = &config->create.networks;
+    struct making making = {.config = config, .listener = listener};
+    enum assay_status st = ASSAY_OK;
 
-            st = network_file_name(config, name, level, repeat, &path, err);
-            if (!st && access(path.text, F_OK) == 0)
-                continue;
-            if (!st && !source.graph)
-                st = open_source(config, name, &source, err);
-            if (!st)
-                st = cache_make_folders(path.text, err);
-            if (!st)
-                st = prune_to(config, &source, name, level, repeat, path.text,
-                              err);
-            if (!st && made)
-                made(context, path.text);
-        }
-        source_release(&source);
+    for (size_t i = 0; !st && i < networks->n; i++) {
+        making.name = networks->items[i];
+        st = check_name(&making, err);
     }
-    str_release(&path);
+    for (size_t i = 0; !st && i < networks->n; i++) {
+        making.name = networks->items[i];
+        st = make_network(&making, err);
+        source_release(&making.source);
+        making.source = (struct source){0};
+    }
+    str_release(&making.path);
     return st;
 }

@@ -1,6 +1,7 @@
 /* predict/csv.c - see csv.h. */
 #include "predict/csv.h"
 
+#include "base/csv_text.h"
 #include "base/decimal.h"
 #include "base/file.h"
 
@@ -66,7 +67,7 @@ static enum assay_status split(struct csv *csv, const char **fields, size_t *n,
             *at++ = '\0';
         if (end != ',')
             begin[strcspn(begin, "\r")] = '\0';
-        fields[*n] = begin;
+        fields[*n] = csv_meant(begin);
     }
     csv->at = (size_t)(at - csv->text.text);
     return ASSAY_OK;
@@ -155,33 +156,6 @@ enum assay_status csv_need(const struct csv *csv, const char *column,
 const char *csv_field(const struct csv *csv, int place)
 {
     return place < 0 ? "" : csv->fields[place];
-}
-
-static const char *skip_digits(const char *text)
-{
-    return text + strspn(text, "0123456789");
-}
-
-bool csv_is_number(const char *text)
-{
-    const char *from = text + (*text == '-' || *text == '+');
-    const char *at = skip_digits(from);
-
-    if (at == from)
-        return false;
-    if (*at == '.') {
-        from = at + 1;
-        at = skip_digits(from);
-        if (at == from)
-            return false;
-    }
-    if (*at == 'e' || *at == 'E') {
-        from = at + 1 + (at[1] == '-' || at[1] == '+');
-        at = skip_digits(from);
-        if (at == from)
-            return false;
-    }
-    return *at == '\0';
 }
 
 static enum assay_status refuse(const struct csv *csv, int place,

@@ -1,6 +1,7 @@
 /* predict/csv.h - comma-separated values with a line of column names.
  *
- * Fields may be quoted as RFC 4180 has it, but not over several lines. Columns
+ * Fields may be quoted as RFC 4180 has it, but not over several lines; an
+ * apostrophe that keeps a spreadsheet from running one is taken off. Columns
  * are asked for by name, so their order does not matter and others may be
  * there.
  *
@@ -53,8 +54,5 @@ enum assay_status csv_number(const struct csv *csv, int place, double missing,
 /* A whole number between the bounds; an empty field is refused too. */
 enum assay_status csv_integer(const struct csv *csv, int place, int64_t low,
                               int64_t high, int64_t *out, struct error *err);
-
-/* Whether a text is a decimal number as [+-]digits[.digits][e[+-]digits]. */
-bool csv_is_number(const char *text);
 
 #endif

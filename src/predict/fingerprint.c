@@ -195,10 +195,11 @@ static enum assay_status fit_parts(struct fingerprint *fingerprint,
     return st;
 }
 
-enum assay_status fingerprint_fit(const struct data_set *set,
-                                  const struct selection *selection,
-                                  const struct fingerprint_options *options,
-                                  struct fingerprint **out, struct error *err)
+enum assay_status fingerprint_gather(const struct data_set *set,
+                                     const struct selection *selection,
+                                     const struct fingerprint_options *options,
+                                     struct fingerprint **out,
+                                     struct error *err)
 {
     struct fingerprint *fingerprint = NULL;
     enum assay_status st = selection_check(selection, set, err);
@@ -218,14 +219,29 @@ enum assay_status fingerprint_fit(const struct data_set *set,
         st = fingerprint_sort_rows(fingerprint, err);
     if (!st)
         st = check_rows(fingerprint, err);
-    if (!st) {
-        fingerprint_set_ranges(fingerprint);
-        st = fit_parts(fingerprint, options, err);
-    }
     if (st)
         fingerprint_free(fingerprint);
     else
         *out = fingerprint;
+    return st;
+}
+
+enum assay_status fingerprint_fit(const struct data_set *set,
+                                  const struct selection *selection,
+                                  const struct fingerprint_options *options,
+                                  struct fingerprint **out, struct error *err)
+{
+    enum assay_status st =
+        fingerprint_gather(set, selection, options, out, err);
+
+    if (st)
+        return st;
+    fingerprint_set_ranges(*out);
+    st = fit_parts(*out, options, err);
+    if (st) {
+        fingerprint_free(*out);
+        *out = NULL;
+    }
     return st;
 }
 

@@ -31,6 +31,14 @@ enum assay_status fingerprint_fit(const struct data_set *set,
                                   const struct fingerprint_options *options,
                                   struct fingerprint **out, struct error *err);
 void fingerprint_free(struct fingerprint *fingerprint); /* accepts NULL */
+/* Fails as fingerprint_fit() would over rows that it refuses, and learns
+ * nothing: *out knows which rows it has (fingerprint_has(),
+ * fingerprint_saw()), and cannot predict. */
+enum assay_status fingerprint_gather(const struct data_set *set,
+                                     const struct selection *selection,
+                                     const struct fingerprint_options *options,
+                                     struct fingerprint **out,
+                                     struct error *err);
 
 enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
                                     struct sink *sink, struct error *err);

@@ -156,6 +156,33 @@ static enum assay_status refuse_nothing(const struct evaluation *evaluation,
     return error_set(err, ASSAY_BAD_USAGE, "no row is left to evaluate");
 }
 
+enum assay_status evaluation_check(const struct fingerprint *fingerprint,
+                                   const struct data_set *set,
+                                   const struct selection *selection,
+                                   size_t *n_seen, struct error *err)
+{
+    struct evaluation counts = {0};
+    enum assay_status st = selection_check(selection, set, err);
+
+    for (size_t i = 0; !st && i < set->n_rows; i++) {
+        const struct measurement *row = &set->rows[i];
+        const struct description *own = &set->descriptions[row->description];
+
+        if (!selection_has(selection, own))
+            continue;
+        if (fingerprint_saw(fingerprint, own)) {
+            counts.n_seen++;
+            continue;
+        }
+        for (int t = 0; t < N_TARGETS; t++)
+            counts.n_rows +=
+                !isnan(row->value[t]) &&
+                fingerprint_has(fingerprint, row->stage, (enum target)t);
+    }
+    *n_seen = counts.n_seen;
+    return st || counts.n_rows ? st : refuse_nothing(&counts, err);
+}
+
 enum assay_status evaluate(struct evaluation *evaluation,
                            const struct fingerprint *fingerprint,
                            const struct data_set *set,

@@ -46,6 +46,11 @@ enum assay_status evaluate(struct evaluation *evaluation,
                            const struct data_set *set,
                            const struct selection *selection, bool with_seen,
                            struct error *err);
+/* Fails as evaluate() would for want of rows, without predicting any. */
+enum assay_status evaluation_check(const struct fingerprint *fingerprint,
+                                   const struct data_set *set,
+                                   const struct selection *selection,
+                                   size_t *n_seen, struct error *err);
 void evaluation_release(struct evaluation *evaluation);
 
 /* A page: predicted against measured, and the error by batch size. */

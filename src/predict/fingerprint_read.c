@@ -4,6 +4,7 @@
  * behind a network, a part or a family is of that one. */
 #include "predict/fingerprint.h"
 
+#include "base/csv_text.h"
 #include "base/decimal.h"
 #include "base/file.h"
 #include "base/mem.h"

@@ -38,7 +38,7 @@ void recording_release(struct recording *recording)
     store_abandon(recording->store);
     ticks_map_release(&recording->clock);
     detail_free(recording->detail);
-    mem_free(recording->names);
+    mem_free(recording->ids);
     mem_free(recording->counters);
     live_release(&recording->live);
     mem_free(recording->batch);
@@ -54,77 +54,83 @@ void recording_fail(struct recording *recording, enum assay_status status,
     recording->error = *err;
 }
 
-/* Learns the names that were made since the last time. */
-static bool read_names(struct recording *recording, uint32_t number)
+/* Room for the id of a name. */
+static bool reserve_id(struct recording *recording, uint32_t number)
 {
-    enum { at_once = 64 };
-    struct name names[at_once];
+    uint32_t *moved;
 
-    while (number >= recording->n_names) {
-        uint32_t first = (uint32_t)recording->n_names;
-        size_t n = names_read(first, names, at_once);
-        struct drained_name *moved =
-            vec_reserve(recording->names, &recording->names_capacity, first + n,
-                        sizeof *moved);
-
-        if (!moved || n == 0)
-            return false;
-        recording->names = moved;
-        for (size_t i = 0; i < n; i++)
-            recording->names[recording->n_names++] =
-                (struct drained_name){.name = names[i], .id = RUN_NONE};
-    }
+    if (number < recording->n_ids)
+        return true;
+    moved = vec_reserve(recording->ids, &recording->ids_capacity,
+                        (size_t)number + 1, sizeof *moved);
+    if (!moved)
+        return false;
+    recording->ids = moved;
+    while (recording->n_ids <= number)
+        recording->ids[recording->n_ids++] = RUN_NONE;
     return true;
 }
 
 static enum assay_status name_in_run(struct recording *recording,
-                                     struct drained_name *drained,
-                                     struct error *err)
+                                     const struct name *name, struct error *err)
 {
-    const struct name *name = &drained->name;
+    uint32_t *id = &recording->ids[name->number];
 
     switch (name->kind) {
     case NAME_SCOPE:
-        return run_scope_add(recording->run, recording->names[name->parent].id,
-                             name->text, name->detail, &drained->id, err);
+        return run_scope_add(recording->run, recording->ids[name_parent(name)],
+                             name->text, name->detail, id, err);
     case NAME_PHASE:
-        return run_phase_add(recording->run, name->text, &drained->id, err);
+        return run_phase_add(recording->run, name->text, id, err);
     case NAME_COUNTER:
         return run_counter_add(recording->run, name->text,
-                               name->detail ? name->detail : "", &drained->id,
-                               err);
+                               name->detail ? name->detail : "", id, err);
+    case NAME_THREAD: /* has no records */
+        break;
     }
     return ASSAY_OK;
 }
 
-/* The run's id of a name; its parents are made first. NULL where that cannot
- * be. */
-static const struct drained_name *know(struct recording *recording,
-                                       uint32_t number)
+/* Gives a name its id in the run; its parents are made first. False where that
+ * cannot be. */
+static bool know(struct recording *recording, const struct name *name)
 {
-    uint32_t missing[MAX_OPEN_SPANS + 1];
+    const struct name *missing[MAX_OPEN_SPANS + 1];
     struct error err = {0};
     size_t n = 0;
 
-    if (!read_names(recording, number))
-        return NULL;
-    recording->names[NAME_ROOT].id = RUN_ROOT;
-    for (uint32_t at = number; recording->names[at].id == RUN_NONE;
-         at = recording->names[at].name.parent) {
-        missing[n++] = at;
-        if (recording->names[at].name.kind != NAME_SCOPE)
+    if (!reserve_id(recording, name->number) ||
+        !reserve_id(recording, NAMES_GIVEN))
+        return false;
+    recording->ids[NAME_ROOT] = RUN_ROOT;
+    while (recording->ids[name->number] == RUN_NONE) {
+        if (n > MAX_OPEN_SPANS)
+            return false;
+        missing[n++] = name;
+        if (name->kind != NAME_SCOPE)
             break;
+        name = names_at(name_parent(name));
+        if (!reserve_id(recording, name->number))
+            return false;
     }
     while (n--) {
-        enum assay_status st =
-            name_in_run(recording, &recording->names[missing[n]], &err);
+        enum assay_status st = name_in_run(recording, missing[n], &err);
 
         if (st) {
             recording_fail(recording, st, &err);
-            return NULL;
+            return false;
         }
     }
-    return &recording->names[number];
+    return true;
+}
+
+/* The id of a name in the run; RUN_NONE where it cannot have one. */
+static uint32_t id_of(struct recording *recording, const struct name *name)
+{
+    if (name->number < recording->n_ids &&
+        recording->ids[name->number] != RUN_NONE)
+        return recording->ids[name->number];
+    return know(recording, name) ? recording->ids[name->number] : RUN_NONE;
 }
 
 static void flush_batch(struct recording *recording)
@@ -210,12 +216,10 @@ static int64_t without(int64_t duration_ns, int64_t child_ns)
 }
 
 static void take_span(struct recording *recording, struct thread_buffer *buffer,
-                      const struct record *record,
-                      const struct drained_name *name)
+                      const struct record *record, uint32_t depth, uint32_t id)
 {
     struct drain_state *state = &buffer->drain;
-    struct sample sample = to_sample(recording, buffer, record, name->id);
-    uint32_t depth = name->name.depth;
+    struct sample sample = to_sample(recording, buffer, record, id);
 
     sample.self_ns = without(sample.duration_ns, state->child_ns[depth + 1]);
     state->child_ns[depth + 1] = 0;
@@ -276,15 +280,14 @@ static void take_phase_begin(struct recording *recording,
 static void take_peak(struct recording *recording, const struct record *record)
 {
     struct run_memory *memory = run_memory(recording->run);
-    const struct drained_name *scope;
+    uint32_t scope = RUN_NONE;
 
     if (record->peak_bytes <= memory->peak_bytes) /* unknown is least */
         return;
-    scope = record->bytes == NAME_NONE
-                ? NULL
-                : know(recording, (uint32_t)record->bytes);
+    if (record->bytes != NAME_NONE)
+        scope = id_of(recording, names_at((uint32_t)record->bytes));
     memory->peak_bytes = record->peak_bytes;
-    memory->peak_scope = scope ? scope->id : RUN_ROOT;
+    memory->peak_scope = scope == RUN_NONE ? RUN_ROOT : scope;
     memory->peak_ns = ticks_map_ns(&recording->clock, record->end);
 }
 
@@ -311,7 +314,8 @@ static void take_record(struct recording *recording,
                         struct thread_buffer *buffer,
                         const struct record *record)
 {
-    const struct drained_name *name;
+    const struct name *name;
+    uint32_t id;
 
     if (record->name == NAME_ROOT) {
         take_iteration(recording, buffer, record);
@@ -325,23 +329,23 @@ static void take_record(struct recording *recording,
         take_phase_end(recording, &buffer->drain);
         return;
     }
-    name = record->name < recording->n_names ? &recording->names[record->name]
-                                             : NULL;
-    if (!name || name->id == RUN_NONE)
-        name = know(recording, record->name);
-    if (!name) {
+    name = names_at(record->name);
+    id = id_of(recording, name);
+    if (id == RUN_NONE) {
         recording->ended.lost_spans++;
         return;
     }
-    switch (name->name.kind) {
+    switch (name->kind) {
     case NAME_SCOPE:
-        take_span(recording, buffer, record, name);
+        take_span(recording, buffer, record, name->depth, id);
         return;
     case NAME_PHASE:
-        take_phase_begin(recording, &buffer->drain, name->id);
+        take_phase_begin(recording, &buffer->drain, id);
         return;
     case NAME_COUNTER:
-        take_counter(recording, record, name->id);
+        take_counter(recording, record, id);
+        return;
+    case NAME_THREAD:
         return;
     }
 }
@@ -350,12 +354,9 @@ void recording_drain(struct recording *recording, struct thread_buffer *buffer)
 {
     uint64_t head = atomic_load_explicit(&buffer->head, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_relaxed);
+    struct error err = {0};
 
-    if (buffer->lane >= run_thread_count(recording->run)) {
-        struct error err = {0};
-
-        recording_fail(recording, threads_write(recording->run, &err), &err);
-    }
+    recording_fail(recording, threads_seat(recording->run, buffer, &err), &err);
     while (tail < head) {
         take_record(recording, buffer, &buffer->ring[tail % RING_RECORDS]);
         if (++tail % release_records == 0)
@@ -380,7 +381,7 @@ static enum assay_status count_value(struct recording *recording,
     enum assay_status st = run_counter_count(recording->run, sample->counter,
                                              time_ns, sample->value, err);
 
-    if (!st && sample->counter == recording->names[NAME_MEMORY].id &&
+    if (!st && sample->counter == recording->ids[NAME_MEMORY] &&
         live_add(&recording->live, time_ns, sample->value))
         st = error_nomem(err, sizeof(struct counter_point),
                          "the live bytes of an iteration");

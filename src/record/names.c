@@ -1,109 +1,231 @@
-/* record/names.c - see names.h. */
+/* record/names.c - see names.h.
+ *
+ * A table of lists that only ever grow, at their heads, by compare-and-swap. A
+ * list is read without a lock because what is in it never changes. Of two
+ * threads that make the same name at once, one finds the other's; what it made
+ * itself stays behind, with a number that no record has. */
 #include "record/names.h"
 
-#include "base/arena.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/mem.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
+#include <errno.h>
+#include <stdalign.h>
+#include <stdatomic.h>
 
-static const struct name given[NAMES_GIVEN] = {
-    [NAME_ROOT] = {.kind = NAME_SCOPE, .text = ""},
-    [NAME_MARK] = {.kind = NAME_SCOPE, .text = ""},
-    [NAME_PHASES] = {.kind = NAME_PHASE, .text = ""},
-    [NAME_COUNTERS] = {.kind = NAME_COUNTER, .text = ""},
-    [NAME_MEMORY] = {.kind = NAME_COUNTER, .text = "memory", .detail = "bytes"},
+enum {
+    n_lists = 1 << 14,
+    part_names = 512,    /* a page of pointers */
+    max_parts = 1 << 15, /* so many names are enough for any program */
+    chunk_bytes = 1 << 14
 };
 
-static struct {
-    pthread_mutex_t mutex;
-    struct map numbers; /* from parent, text and detail */
-    struct str key;
-    struct arena texts;
-    struct name *made; /* number NAMES_GIVEN is made[0] */
-    size_t n_made, made_capacity;
-} names = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+static const struct name given[NAMES_GIVEN] = {
+    [NAME_ROOT] = {.number = NAME_ROOT, .kind = NAME_SCOPE, .text = ""},
+    [NAME_MARK] = {.number = NAME_MARK, .kind = NAME_SCOPE, .text = ""},
+    [NAME_PHASES] = {.number = NAME_PHASES, .kind = NAME_PHASE, .text = ""},
+    [NAME_COUNTERS] = {.number = NAME_COUNTERS,
+                       .kind = NAME_COUNTER,
+                       .text = ""},
+    [NAME_MEMORY] = {.below = NAME_COUNTERS,
+                     .number = NAME_MEMORY,
+                     .kind = NAME_COUNTER,
+                     .text = "memory",
+                     .detail = "bytes"},
+    [NAME_THREADS] = {.number = NAME_THREADS, .kind = NAME_THREAD, .text = ""},
+};
 
-static const struct name *name_at(uint32_t number)
+/* Names by number, in parts that are made when they are needed. */
+struct part {
+    _Atomic(const struct name *) names[part_names];
+};
+
+/* Memory that names are cut from. */
+struct chunk {
+    atomic_size_t used; /* of chunk_bytes, this included; more: it is full */
+};
+
+static _Atomic(const struct name *) lists[n_lists];
+static _Atomic(struct part *) parts[max_parts];
+static _Atomic(struct chunk *) newest_chunk;
+static atomic_uint n_numbers = NAMES_GIVEN;
+
+/* ---- memory --------------------------------------------------------------
+ */
+
+static struct chunk *add_chunk(struct chunk *newest)
+{
+    struct chunk *chunk = mem_map(chunk_bytes);
+
+    if (!chunk)
+        return NULL;
+    atomic_init(&chunk->used, sizeof *chunk);
+    if (atomic_compare_exchange_strong(&newest_chunk, &newest, chunk))
+        return chunk;
+    mem_unmap(chunk, chunk_bytes); /* somebody was faster */
+    return newest;
+}
+
+static void *take_bytes(size_t bytes)
+{
+    struct chunk *chunk = atomic_load(&newest_chunk);
+
+    bytes = (bytes + alignof(struct name) - 1) / alignof(struct name) *
+            alignof(struct name);
+    if (bytes > chunk_bytes - sizeof *chunk)
+        return mem_map(bytes);
+    for (;;) {
+        if (chunk) {
+            size_t from = atomic_fetch_add(&chunk->used, bytes);
+
+            if (from <= chunk_bytes - bytes)
+                return (char *)chunk + from;
+        }
+        chunk = add_chunk(chunk);
+        if (!chunk)
+            return NULL;
+    }
+}
+
+/* ---- names by number -----------------------------------------------------
+ */
+
+static _Atomic(const struct name *) *place_of(uint32_t number)
+{
+    struct part *part = atomic_load(&parts[number / part_names]);
+
+    return part ? &part->names[number % part_names] : NULL;
+}
+
+/* The place of a new number; NULL where there is no memory for it. */
+static _Atomic(const struct name *) *make_place(uint32_t number)
+{
+    struct part *none = NULL, *part;
+
+    if (number / part_names >= max_parts)
+        return NULL;
+    if (!place_of(number)) {
+        part = mem_map(sizeof *part);
+        if (!part)
+            return NULL;
+        if (!atomic_compare_exchange_strong(&parts[number / part_names], &none,
+                                            part))
+            mem_unmap(part, sizeof *part); /* somebody was faster */
+    }
+    return place_of(number);
+}
+
+const struct name *names_at(uint32_t number)
 {
     return number < NAMES_GIVEN ? &given[number]
-                                : &names.made[number - NAMES_GIVEN];
+                                : atomic_load(place_of(number));
 }
 
-static enum assay_status write_key(uint32_t parent, const char *text,
-                                   const char *detail)
+static uint32_t take_number(const struct name *name)
 {
-    enum assay_status st;
+    _Atomic(const struct name *) *place;
+    uint32_t number;
 
-    str_clear(&names.key);
-    st = str_append_n(&names.key, (const char *)&parent, sizeof parent);
-    if (!st)
-        st = str_append_n(&names.key, text, strlen(text) + 1);
-    if (!st && detail)
-        st = str_append_n(&names.key, detail, strlen(detail) + 1);
-    return st;
-}
-
-static bool copy_texts(struct name *name, const char *text, const char *detail)
-{
-    name->text = arena_strdup(&names.texts, text);
-    name->detail = detail ? arena_strdup(&names.texts, detail) : NULL;
-    return name->text && (name->detail || !detail);
-}
-
-static uint32_t add(uint32_t parent, const char *text, const char *detail)
-{
-    bool is_group = parent & NAME_GROUP;
-    const struct name *above = name_at(parent & ~NAME_GROUP);
-    struct name name = {.parent = parent & ~NAME_GROUP,
-                        .depth = above->depth + !is_group,
-                        .kind = above->kind};
-    size_t number = NAMES_GIVEN + names.n_made;
-    struct name *moved;
-
-    moved = vec_reserve(names.made, &names.made_capacity, names.n_made + 1,
-                        sizeof *moved);
-    if (!moved)
+    if (atomic_load(&n_numbers) >= (uint32_t)part_names * max_parts)
         return NAME_NONE;
-    names.made = moved;
-    if (number >= NAME_GROUP || !copy_texts(&name, text, detail) ||
-        map_put(&names.numbers, names.key.text, names.key.n, number))
+    number = atomic_fetch_add(&n_numbers, 1);
+    place = make_place(number);
+    if (!place)
         return NAME_NONE;
-    names.made[names.n_made++] = name;
-    return (uint32_t)number;
-}
-
-uint32_t names_intern(uint32_t parent, const char *text, const char *detail,
-                      struct name *out)
-{
-    uint32_t number = NAME_NONE;
-    uint64_t found;
-
-    pthread_mutex_lock(&names.mutex);
-    if (write_key(parent, text, detail) == ASSAY_OK) {
-        if (map_find(&names.numbers, names.key.text, names.key.n, &found))
-            number = (uint32_t)found;
-        else
-            number = add(parent, text, detail);
-    }
-    if (number != NAME_NONE)
-        *out = *name_at(number);
-    pthread_mutex_unlock(&names.mutex);
+    atomic_store(place, name);
     return number;
 }
 
-size_t names_read(uint32_t first, struct name *out, size_t max)
-{
-    size_t n = 0;
+/* ---- making and finding --------------------------------------------------
+ */
 
-    pthread_mutex_lock(&names.mutex);
-    while (n < max && first + n < NAMES_GIVEN + names.n_made) {
-        out[n] = *name_at(first + (uint32_t)n);
-        n++;
+static struct name *make_name(uint32_t below, const char *text,
+                              const char *detail)
+{
+    const struct name *parent = names_at(below & ~NAME_GROUP);
+    size_t n_text = strlen(text) + 1;
+    size_t n_detail = detail ? strlen(detail) + 1 : 0;
+    struct name *name;
+    char *copy;
+
+    if (parent->depth == NAME_MAX_DEPTH && !(below & NAME_GROUP))
+        return NULL;
+    name = take_bytes(sizeof *name + n_text + n_detail);
+    if (!name)
+        return NULL;
+    copy = (char *)(name + 1);
+    memcpy(copy, text, n_text);
+    if (detail)
+        memcpy(copy + n_text, detail, n_detail);
+    *name = (struct name){.below = below,
+                          .depth = parent->depth + !(below & NAME_GROUP),
+                          .kind = parent->kind,
+                          .text = copy,
+                          .detail = detail ? copy + n_text : NULL};
+    name->number = take_number(name);
+    return name->number == NAME_NONE ? NULL : name;
+}
+
+/* FNV-1a. */
+static uint32_t mix_text(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT32_C(16777619);
+    return hash * UINT32_C(16777619);
+}
+
+static _Atomic(const struct name *) *list_of(uint32_t below, const char *text,
+                                             const char *detail)
+{
+    uint32_t hash = mix_text(UINT32_C(2166136261) ^ below, text);
+
+    if (detail)
+        hash = mix_text(hash, detail);
+    return &lists[(hash ^ hash >> 16) % n_lists];
+}
+
+/* In a list from its head on, up to what was looked at before. */
+static const struct name *find(const struct name *head, const struct name *seen,
+                               uint32_t below, const char *text,
+                               const char *detail)
+{
+    for (; head != seen; head = head->next) {
+        if (name_is(head, below, text, detail))
+            return head;
     }
-    pthread_mutex_unlock(&names.mutex);
-    return n;
+    return NULL;
+}
+
+static const struct name *intern(uint32_t below, const char *text,
+                                 const char *detail)
+{
+    _Atomic(const struct name *) *list = list_of(below, text, detail);
+    const struct name *head = atomic_load(list);
+    const struct name *found = find(head, NULL, below, text, detail);
+    struct name *made;
+
+    if (found)
+        return found;
+    made = make_name(below, text, detail);
+    if (!made)
+        return NULL;
+    for (;;) {
+        const struct name *seen = head;
+
+        made->next = head;
+        if (atomic_compare_exchange_strong(list, &head, made))
+            return made;
+        found = find(head, seen, below, text, detail);
+        if (found)
+            return found;
+    }
+}
+
+const struct name *names_intern(uint32_t below, const char *text,
+                                const char *detail)
+{
+    int before = errno; /* of whom a signal has interrupted */
+    const struct name *name = intern(below, text, detail);
+
+    errno = before;
+    return name;
 }

@@ -1,16 +1,22 @@
 /* record/names.h - the names a program uses, as numbers.
  *
  * A name is what stands below a parent: a scope below the scope around it, a
- * phase below NAME_PHASES, a counter below NAME_COUNTERS. The numbers and texts
- * stay as long as the process, over all its recordings, so that a thread may
- * remember them without asking again. Thread-safe.
+ * phase below NAME_PHASES, a counter below NAME_COUNTERS, a thread's below
+ * NAME_THREADS. Names stay as they are as long as the process, over all its
+ * recordings, so that a thread may remember them without asking again.
+ *
+ * Thread-safe, and safe in signal handlers: nobody waits for anybody, and
+ * memory comes from the system, never from malloc(3), which the signal may have
+ * interrupted.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_NAMES_H
 #define RECORD_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The names that are there from the start. */
 enum {
@@ -19,6 +25,7 @@ enum {
     NAME_PHASES,   /* above all phases; its record is a phase's end */
     NAME_COUNTERS, /* above all counters */
     NAME_MEMORY,   /* the counter of live bytes */
+    NAME_THREADS,  /* above the names of threads; none has a record */
     NAMES_GIVEN
 };
 
@@ -28,23 +35,39 @@ enum {
  * measured. As a span the same texts are another name. */
 #define NAME_GROUP (UINT32_C(1) << 31)
 
-enum name_kind { NAME_SCOPE, NAME_PHASE, NAME_COUNTER };
+/* Names are not nested deeper: no thread has more spans open. */
+enum { NAME_MAX_DEPTH = 256 };
+
+enum name_kind { NAME_SCOPE, NAME_PHASE, NAME_COUNTER, NAME_THREAD };
 
 struct name {
-    uint32_t parent;
+    uint32_t below; /* the parent, marked with NAME_GROUP where it is a group */
+    uint32_t number; /* its own */
     uint32_t depth; /* below the root; groups are as deep as what they lie in */
     enum name_kind kind;
     const char *text;
-    const char *detail; /* a scope's class, a counter's unit; NULL: none */
+    const char *detail;      /* a scope's class, a counter's unit; NULL: none */
+    const struct name *next; /* names.c's */
 };
 
-/* Finds or makes the name, and hands out its number and the texts that stay.
- * The parent may be marked with NAME_GROUP. NAME_NONE where there is no memory.
- */
-uint32_t names_intern(uint32_t parent, const char *text, const char *detail,
-                      struct name *out);
+static inline uint32_t name_parent(const struct name *name)
+{
+    return name->below & ~NAME_GROUP;
+}
 
-/* Copies the names from number first on, at most max; how many there were. */
-size_t names_read(uint32_t first, struct name *out, size_t max);
+static inline bool name_is(const struct name *name, uint32_t below,
+                           const char *text, const char *detail)
+{
+    return name->below == below && strcmp(name->text, text) == 0 &&
+           (detail ? name->detail && strcmp(name->detail, detail) == 0
+                   : !name->detail);
+}
+
+/* Finds or makes the name. NULL where there is no memory. */
+const struct name *names_intern(uint32_t below, const char *text,
+                                const char *detail);
+
+/* The name of a number that names_intern() gave. */
+const struct name *names_at(uint32_t number);
 
 #endif

@@ -5,8 +5,11 @@
  * them; drain.c turns what comes out into a run; detail.c chooses what of it is
  * kept in full. recorder.c starts and stops it all.
  *
- * Locks, in the order they are taken: starting and stopping (recorder.c), the
- * recording, then one of threads, names or the writer's bell.
+ * Locks, in the order they are taken: starting and stopping, then the
+ * recording (both in recorder.c). Nothing that marks spans, iterations, phases,
+ * values or bytes, or names a thread, takes one: it may be called in a signal
+ * handler that has interrupted anything, also one of these functions or
+ * malloc(3). thread_buffer.h says how.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_RECORD_INTERNAL_H
@@ -21,6 +24,7 @@
 #include "store/store.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 /* ---- recorder.c ------------------------------------------------------- */
 
@@ -31,6 +35,10 @@ extern atomic_uint recorder_generation;
 /* A thread with a buffer ends. */
 void recorder_thread_ended(struct thread_buffer *buffer);
 
+/* Whether the calling thread has the recording's lock: a handler then waits in
+ * vain for a writer that waits for it. */
+bool recorder_is_inside(void);
+
 /* ---- threads.c -------------------------------------------------------- */
 
 /* This thread's buffer, of whatever recording; NULL: it has none. */
@@ -38,18 +46,22 @@ extern __thread struct thread_buffer *threads_own
     __attribute__((tls_model("initial-exec")));
 
 /* Makes the calling thread part of the recording, under a name or NULL. NULL
- * where nothing is recorded or there is no memory. */
+ * where nothing is recorded, there is no memory, or the thread was about to do
+ * so when a signal came whose handler asks. */
 struct thread_buffer *threads_join(const char *name);
 void threads_rename(struct thread_buffer *buffer, const char *name);
 
-/* Gives the calling thread's buffer back; its lane goes to the next thread of
- * the same name. */
+/* The calling thread ends: a handler that comes now takes another buffer, so
+ * that all of the last one can be drained. */
+void threads_forget(void);
+/* Gives the buffer of an ended thread back; its lane goes to the next thread of
+ * the same name. Behind the recording's lock. */
 void threads_leave(struct thread_buffer *buffer);
 
 /* Once in a process. */
 enum assay_status threads_prepare(struct error *err);
 
-/* Forgets the lanes of the last recording. */
+/* Forgets the lanes of the last recording. Behind the recording's lock. */
 void threads_reset(void);
 
 /* The buffer of that recording after this one, or the first for NULL; NULL at
@@ -57,10 +69,16 @@ void threads_reset(void);
 struct thread_buffer *threads_next(const struct thread_buffer *buffer,
                                    unsigned generation);
 
-/* Adds threads the run does not know yet, and gives new names. */
-enum assay_status threads_write(struct run *run, struct error *err);
+/* Gives the thread a lane where it has none, and its name where that is new.
+ * Behind the recording's lock. */
+enum assay_status threads_seat(struct run *run, struct thread_buffer *buffer,
+                               struct error *err);
+/* All of a recording, in the order in which they joined. Before a lane becomes
+ * free: threads that live together have lanes of their own. */
+enum assay_status threads_seat_all(struct run *run, unsigned generation,
+                                   struct error *err);
 
-/* Spans that found no buffer to be lost from. */
+/* Spans and values that found no buffer to be lost from. */
 extern atomic_ullong threads_lost;
 
 /* ---- drain.c ---------------------------------------------------------- */
@@ -69,12 +87,6 @@ struct counter_sample {
     uint64_t ticks;
     double value;
     uint32_t counter;
-};
-
-/* How a name is called in the run; id is RUN_NONE until it was needed. */
-struct drained_name {
-    struct name name;
-    uint32_t id;
 };
 
 /* What the writer makes out of the records. */
@@ -87,8 +99,8 @@ struct recording {
     struct ticks_map clock;
     struct detail *detail; /* NULL with keep_all */
 
-    struct drained_name *names; /* by number */
-    size_t n_names, names_capacity;
+    uint32_t *ids; /* of names in the run, by number; RUN_NONE: not needed */
+    size_t n_ids, ids_capacity;
     struct counter_sample *counters; /* of this pass */
     size_t n_counters, counters_capacity;
     struct live live;
@@ -121,9 +133,6 @@ void recording_fail(struct recording *recording, enum assay_status status,
 
 /* ---- writer_thread.c -------------------------------------------------- */
 
-/* Once in a process. */
-enum assay_status writer_prepare(struct error *err);
-
 /* The lock is the recording's; the writer takes it for each pass. */
 enum assay_status writer_start(struct recording *recording,
                                pthread_mutex_t *lock, struct error *err);
@@ -137,7 +146,8 @@ void writer_bring_up(struct recording *recording);
 
 void writer_wake(void);
 
-/* False when the recording of this buffer ended. */
+/* False when the recording of this buffer ended, or the writer has made no
+ * space for so long that it never will. */
 bool writer_wait_for_space(struct thread_buffer *buffer);
 
 /* Time that threads have waited for the writer so far. */

@@ -17,6 +17,26 @@ static struct {
 } recorder = {.control = PTHREAD_MUTEX_INITIALIZER,
               .lock = PTHREAD_MUTEX_INITIALIZER};
 
+static __thread volatile sig_atomic_t is_inside
+    __attribute__((tls_model("initial-exec")));
+
+bool recorder_is_inside(void)
+{
+    return is_inside;
+}
+
+static void lock_recording(void)
+{
+    is_inside = 1;
+    pthread_mutex_lock(&recorder.lock);
+}
+
+static void unlock_recording(void)
+{
+    pthread_mutex_unlock(&recorder.lock);
+    is_inside = 0;
+}
+
 /* In a child that was forked while something was going on: the buffers, the
  * file and the locks are copies of what belongs to the parent. */
 static atomic_bool is_orphan;
@@ -63,8 +83,6 @@ static enum assay_status prepare(struct error *err)
     if (recorder.is_prepared)
         return ASSAY_OK;
     st = threads_prepare(err);
-    if (!st)
-        st = writer_prepare(err);
     if (st)
         return st;
     failed = pthread_atfork(NULL, NULL, leave_to_parent);
@@ -156,9 +174,9 @@ enum assay_status record_start(const char *path,
         return error_set(err, ASSAY_BAD_USAGE,
                          "a recording needs the path of a run file");
     pthread_mutex_lock(&recorder.control);
-    pthread_mutex_lock(&recorder.lock);
+    lock_recording();
     st = start(path, options ? options : &defaults, err);
-    pthread_mutex_unlock(&recorder.lock);
+    unlock_recording();
     pthread_mutex_unlock(&recorder.control);
     return st;
 }
@@ -206,16 +224,16 @@ static enum assay_status stop(store_ending *end_store, struct error *err)
     unsigned n_open = 0;
     enum assay_status st;
 
-    if (own && own->generation == recording->generation)
+    if (own && atomic_load(&own->generation) == recording->generation)
         n_open = spans_close(own);
     n_open += spans_in_iteration();
     set_recording(0);
     writer_stop();
-    pthread_mutex_lock(&recorder.lock);
+    lock_recording();
     recording->ended.open_at_end += n_open;
     st = finish(recording, end_store, err);
     recording_release(recording);
-    pthread_mutex_unlock(&recorder.lock);
+    unlock_recording();
     return st;
 }
 
@@ -260,20 +278,27 @@ void record_resume(void)
 void recorder_thread_ended(struct thread_buffer *buffer)
 {
     struct recording *recording = &recorder.recording;
+    struct error err = {0};
     unsigned n_open = 0;
 
     if (atomic_load(&is_orphan))
         return;
-    if (buffer->generation == atomic_load(&recorder_generation))
+    if (atomic_load(&buffer->generation) == atomic_load(&recorder_generation))
         n_open = spans_close(buffer);
-    pthread_mutex_lock(&recorder.lock);
-    if (recording->generation && buffer->generation == recording->generation) {
+    threads_forget();
+    lock_recording();
+    if (recording->generation &&
+        atomic_load(&buffer->generation) == recording->generation) {
+        recording_fail(
+            recording,
+            threads_seat_all(recording->run, recording->generation, &err),
+            &err);
         recording_drain(recording, buffer);
         health_add(&recording->ended, buffer);
         recording->ended.open_at_end += n_open;
     }
     threads_leave(buffer);
-    pthread_mutex_unlock(&recorder.lock);
+    unlock_recording();
 }
 
 void assay_fact_(const char *key, const char *value)
@@ -283,11 +308,11 @@ void assay_fact_(const char *key, const char *value)
 
     if (!key || !value || atomic_load(&recorder_generation) == 0)
         return;
-    pthread_mutex_lock(&recorder.lock);
+    lock_recording();
     if (recording->generation)
         recording_fail(recording,
                        run_fact_set(recording->run, key, value, &err), &err);
-    pthread_mutex_unlock(&recorder.lock);
+    unlock_recording();
 }
 
 enum assay_status assay_start(const char *path,

@@ -8,14 +8,17 @@
 
 int assay_is_recording_;
 
-/* The one iteration that may be under way. */
+/* The one iteration that may be under way. Whoever has made it his own, or is
+ * about to give it back, may look at the rest. */
 static struct {
-    pthread_mutex_t mutex;
-    const struct thread_buffer *owner; /* the thread that marked it; or NULL */
+    /* The thread that marked it, CHANGING while it begins or ends; 0: none. */
+    atomic_uintptr_t owner;
     uint64_t start;
     int64_t bytes;
     uint32_t n_marked, n_warm_up;
-} iteration = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} iteration;
+
+#define CHANGING ((uintptr_t)1)
 
 /* What a span that ends now belongs to. */
 static atomic_uint iteration_now = RUN_NONE;
@@ -27,12 +30,24 @@ static struct thread_buffer *own_buffer(void)
 {
     struct thread_buffer *own = threads_own;
 
-    if (__builtin_expect(own && own->generation ==
+    if (__builtin_expect(own && atomic_load_explicit(&own->generation,
+                                                     memory_order_relaxed) ==
                                     atomic_load_explicit(&recorder_generation,
                                                          memory_order_relaxed),
                          1))
         return own;
     return threads_join(NULL);
+}
+
+/* Where what is told from now on has to go; where there is no place for it, it
+ * is lost, and counted. */
+static struct thread_buffer *buffer_for_new(void)
+{
+    struct thread_buffer *buffer = own_buffer();
+
+    if (__builtin_expect(!buffer, 0) && atomic_load(&recorder_generation))
+        atomic_fetch_add(&threads_lost, 1);
+    return buffer;
 }
 
 static unsigned open_spans(const struct thread_buffer *buffer)
@@ -45,19 +60,19 @@ static void set_open_spans(struct thread_buffer *buffer, unsigned n)
     atomic_store_explicit(&buffer->n_open, n, memory_order_relaxed);
 }
 
-static uint32_t open_name(const struct thread_buffer *buffer)
+static int64_t bytes_of(const struct thread_buffer *buffer)
 {
-    unsigned n_open = open_spans(buffer);
-
-    return n_open ? buffer->frames[n_open - 1].name : NAME_ROOT;
+    return atomic_load_explicit(&buffer->bytes, memory_order_relaxed);
 }
 
-/* Opens a span, or with NAME_GROUP as its kind a group. */
+/* Opens a span, or with NAME_GROUP as its kind a group. A handler that comes
+ * before the new scope is entered has its spans in the old one, behind it in
+ * the new one, whichever moment the time is stamped at. */
 static inline void open_frame(const char *name, const char *class_name,
                               uint32_t kind)
 {
-    struct thread_buffer *buffer = own_buffer();
-    uint32_t parent;
+    struct thread_buffer *buffer = buffer_for_new();
+    uint32_t outer;
     struct frame *frame;
     unsigned n_open;
 
@@ -69,16 +84,20 @@ static inline void open_frame(const char *name, const char *class_name,
         counter_increment(&buffer->n_too_deep);
         return;
     }
-    parent = open_name(buffer);
-    frame = &buffer->frames[n_open];
-    frame->name = NAME_NONE;
-    if (parent != NAME_NONE)
-        frame->name = thread_buffer_name(buffer, parent | kind,
-                                         name ? name : "", class_name);
-    frame->bytes = buffer->bytes;
-    frame->peak_bytes = RUN_UNKNOWN;
-    frame->is_group = kind == NAME_GROUP;
     set_open_spans(buffer, n_open + 1);
+    atomic_signal_fence(memory_order_seq_cst); /* the frame is ours now */
+    outer = thread_buffer_scope(buffer);
+    frame = &buffer->frames[n_open];
+    frame->outer = outer;
+    frame->name = NAME_NONE;
+    if (outer != NAME_NONE)
+        frame->name = thread_buffer_name(buffer, outer | kind, name ? name : "",
+                                         class_name);
+    frame->bytes = bytes_of(buffer);
+    atomic_store_explicit(&frame->peak_bytes, RUN_UNKNOWN,
+                          memory_order_relaxed);
+    frame->is_group = kind == NAME_GROUP;
+    thread_buffer_enter(buffer, frame->name);
     frame->start = ticks_now();
 }
 
@@ -114,31 +133,74 @@ static int64_t difference(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-/* Bytes are known of a span in which some were taken or given back. */
-static void end_frame(struct thread_buffer *buffer, const struct frame *frame,
-                      uint64_t now)
+static void raise_to(atomic_llong *peak, int64_t value)
 {
-    struct record *record = thread_buffer_claim(buffer);
-    bool has_bytes = frame->peak_bytes != RUN_UNKNOWN;
+    long long seen = atomic_load_explicit(peak, memory_order_relaxed);
 
-    if (!record)
-        return;
-    record->start = frame->start;
+    while (value > seen && !atomic_compare_exchange_weak(peak, &seen, value))
+        ;
+}
+
+/* What was live inside of it was live inside of what is around it. */
+static void pass_peak_on(struct thread_buffer *buffer, unsigned frame)
+{
+    int64_t peak = atomic_load_explicit(&buffer->frames[frame].peak_bytes,
+                                        memory_order_relaxed);
+
+    if (frame && peak != RUN_UNKNOWN)
+        raise_to(&buffer->frames[frame - 1].peak_bytes, peak);
+}
+
+/* Bytes are known of a span in which some were taken or given back. */
+static inline void fill_record(struct record *record,
+                               const struct thread_buffer *buffer,
+                               const struct frame *frame, uint64_t start,
+                               uint32_t name, uint64_t now)
+{
+    int64_t peak =
+        atomic_load_explicit(&frame->peak_bytes, memory_order_relaxed);
+
+    record->start = start;
     record->end = now;
-    record->bytes =
-        has_bytes ? difference(buffer->bytes, frame->bytes) : RUN_UNKNOWN;
-    record->peak_bytes = frame->peak_bytes;
-    record->name = frame->name;
+    record->bytes = peak != RUN_UNKNOWN
+                        ? difference(bytes_of(buffer), frame->bytes)
+                        : RUN_UNKNOWN;
+    record->peak_bytes = peak;
+    record->name = name;
     record->iteration =
         atomic_load_explicit(&iteration_now, memory_order_relaxed);
-    thread_buffer_publish(buffer);
+}
+
+/* Closes a frame that leaves no record. */
+static void leave_frame(struct thread_buffer *buffer, unsigned frame)
+{
+    thread_buffer_enter(buffer, buffer->frames[frame].outer);
+    pass_peak_on(buffer, frame);
+    atomic_signal_fence(memory_order_seq_cst);
+    set_open_spans(buffer, frame);
+}
+
+/* The frame is given back last: until then a handler takes the next one. */
+static inline void end_frame(struct thread_buffer *buffer, unsigned number,
+                             uint64_t now)
+{
+    const struct frame *frame = &buffer->frames[number];
+    struct writing writing = thread_buffer_write(buffer, frame->outer);
+
+    if (writing.record)
+        fill_record(writing.record, buffer, frame, frame->start, frame->name,
+                    now);
+    thread_buffer_write_end(buffer, writing);
+    pass_peak_on(buffer, number);
+    atomic_signal_fence(memory_order_seq_cst);
+    set_open_spans(buffer, number);
 }
 
 void assay_end_(void)
 {
     uint64_t now = ticks_now();
     struct thread_buffer *buffer = own_buffer();
-    struct frame *frame;
+    const struct frame *frame;
     unsigned n_open;
 
     if (!buffer)
@@ -152,26 +214,25 @@ void assay_end_(void)
         counter_increment(&buffer->n_unbalanced);
         return;
     }
-    frame = &buffer->frames[--n_open];
-    set_open_spans(buffer, n_open);
-    if (n_open)
-        frame[-1].peak_bytes = larger(frame[-1].peak_bytes, frame->peak_bytes);
-    if (frame->is_group)
+    frame = &buffer->frames[n_open - 1];
+    if (frame->name != NAME_NONE && !frame->is_group) {
+        end_frame(buffer, n_open - 1, now);
         return;
-    if (frame->name == NAME_NONE)
+    }
+    if (!frame->is_group)
         counter_increment(&buffer->n_lost);
-    else
-        end_frame(buffer, frame, now);
+    leave_frame(buffer, n_open - 1);
 }
 
+/* The scope stays as it is. */
 static void put(struct thread_buffer *buffer, struct record filled)
 {
-    struct record *record = thread_buffer_claim(buffer);
+    struct writing writing =
+        thread_buffer_write(buffer, thread_buffer_scope(buffer));
 
-    if (!record)
-        return;
-    *record = filled;
-    thread_buffer_publish(buffer);
+    if (writing.record)
+        *writing.record = filled;
+    thread_buffer_write_end(buffer, writing);
 }
 
 /* Open ones that are measured: the depth of what opens next, less one. */
@@ -190,7 +251,6 @@ static void iteration_begin(struct thread_buffer *buffer)
 
     put(buffer,
         (struct record){.name = NAME_MARK, .bytes = measured_spans(buffer)});
-    iteration.owner = buffer;
     iteration.bytes = atomic_load_explicit(&live_bytes, memory_order_relaxed);
     atomic_store(&iteration_peak_bytes, RUN_UNKNOWN);
     atomic_store(&iteration_now, index < iteration.n_warm_up
@@ -211,34 +271,38 @@ static void iteration_end(struct thread_buffer *buffer, uint64_t now)
                         .peak_bytes = peak,
                         .name = NAME_ROOT,
                         .iteration = atomic_load(&iteration_now)});
-    iteration.owner = NULL;
     atomic_store(&iteration_now, RUN_NONE);
+}
+
+static bool change_owner(uintptr_t from, uintptr_t to)
+{
+    return atomic_compare_exchange_strong(&iteration.owner, &from, to);
 }
 
 void assay_iteration_(int begins)
 {
     uint64_t now = ticks_now();
     struct thread_buffer *buffer = own_buffer();
+    uintptr_t own = (uintptr_t)buffer;
 
     if (!buffer)
         return;
-    pthread_mutex_lock(&iteration.mutex);
-    if (begins && !iteration.owner)
+    if (begins && change_owner(0, own | CHANGING)) {
         iteration_begin(buffer);
-    else if (!begins && iteration.owner == buffer)
+        atomic_store(&iteration.owner, own);
+    } else if (!begins && change_owner(own, own | CHANGING)) {
         iteration_end(buffer, now);
-    else
+        atomic_store(&iteration.owner, 0);
+    } else {
         counter_increment(&buffer->n_unbalanced);
-    pthread_mutex_unlock(&iteration.mutex);
+    }
 }
 
 void spans_reset(unsigned warm_up)
 {
-    pthread_mutex_lock(&iteration.mutex);
-    iteration.owner = NULL;
     iteration.n_marked = 0;
     iteration.n_warm_up = warm_up;
-    pthread_mutex_unlock(&iteration.mutex);
+    atomic_store(&iteration.owner, 0);
     atomic_store(&iteration_now, RUN_NONE);
     atomic_store(&iteration_peak_bytes, RUN_UNKNOWN);
     atomic_store(&live_bytes, 0);
@@ -247,16 +311,11 @@ void spans_reset(unsigned warm_up)
 /* An iteration that this thread cannot end any more never was one. */
 static unsigned abandon_iteration(const struct thread_buffer *buffer)
 {
-    bool is_own;
-
-    pthread_mutex_lock(&iteration.mutex);
-    is_own = iteration.owner == buffer;
-    if (is_own) {
-        iteration.owner = NULL;
-        atomic_store(&iteration_now, RUN_NONE);
-    }
-    pthread_mutex_unlock(&iteration.mutex);
-    return is_own;
+    if (!change_owner((uintptr_t)buffer, (uintptr_t)buffer | CHANGING))
+        return 0;
+    atomic_store(&iteration_now, RUN_NONE);
+    atomic_store(&iteration.owner, 0);
+    return 1;
 }
 
 unsigned spans_close(struct thread_buffer *buffer)
@@ -276,7 +335,7 @@ bool spans_in_iteration(void)
 
 void assay_phase_(const char *name)
 {
-    struct thread_buffer *buffer = own_buffer();
+    struct thread_buffer *buffer = name ? buffer_for_new() : own_buffer();
     struct record record = {.name = NAME_PHASES};
 
     if (!buffer)
@@ -297,24 +356,39 @@ static uint64_t double_bits(double value)
     return bits;
 }
 
-/* Says that a value is about to get its time, until counter_publish(). */
-static struct record *counter_claim(struct thread_buffer *buffer)
+/* A value on its way, and whether this call says until when others wait. */
+struct stamped {
+    struct writing writing;
+    bool is_first;
+};
+
+/* Says that a value is about to get its time, until counter_publish(). In a
+ * handler the thread may have said so before, of an older value. */
+static struct stamped counter_claim(struct thread_buffer *buffer)
 {
-    atomic_store(&buffer->stamping, ticks_now());
-    return thread_buffer_claim(buffer);
+    struct stamped stamped = {.is_first = atomic_load(&buffer->stamping) ==
+                                          NOT_STAMPING};
+
+    if (stamped.is_first)
+        atomic_store(&buffer->stamping, ticks_now());
+    stamped.writing = thread_buffer_write(buffer, thread_buffer_scope(buffer));
+    return stamped;
 }
 
-static void counter_publish(struct thread_buffer *buffer)
+/* What is late has still to come into the ring: who puts it there says so. */
+static void counter_publish(struct thread_buffer *buffer,
+                            struct stamped stamped)
 {
-    thread_buffer_publish(buffer);
-    atomic_store_explicit(&buffer->stamping, NOT_STAMPING,
-                          memory_order_release);
+    thread_buffer_write_end(buffer, stamped.writing);
+    if (stamped.is_first && !stamped.writing.is_late)
+        atomic_store_explicit(&buffer->stamping, NOT_STAMPING,
+                              memory_order_release);
 }
 
 void assay_counter_(const char *name, const char *unit, double value)
 {
-    struct thread_buffer *buffer = own_buffer();
-    struct record *record;
+    struct thread_buffer *buffer = buffer_for_new();
+    struct stamped stamped;
     uint32_t number;
 
     if (!buffer)
@@ -324,20 +398,11 @@ void assay_counter_(const char *name, const char *unit, double value)
         counter_increment(&buffer->n_lost);
         return;
     }
-    record = counter_claim(buffer);
-    if (!record)
-        return;
-    *record = (struct record){
-        .start = double_bits(value), .end = ticks_now(), .name = number};
-    counter_publish(buffer);
-}
-
-static void raise_to(atomic_llong *peak, int64_t value)
-{
-    long long seen = atomic_load_explicit(peak, memory_order_relaxed);
-
-    while (value > seen && !atomic_compare_exchange_weak(peak, &seen, value))
-        ;
+    stamped = counter_claim(buffer);
+    if (stamped.writing.record)
+        *stamped.writing.record = (struct record){
+            .start = double_bits(value), .end = ticks_now(), .name = number};
+    counter_publish(buffer, stamped);
 }
 
 /* The most that was live around a change of the count by this thread. */
@@ -347,35 +412,31 @@ static int64_t change_live(struct thread_buffer *buffer, int64_t delta)
     int64_t most = larger(before, sum(before, delta));
     unsigned n_open = open_spans(buffer);
 
-    buffer->bytes = sum(buffer->bytes, delta);
+    atomic_fetch_add_explicit(&buffer->bytes, delta, memory_order_relaxed);
     raise_to(&iteration_peak_bytes, most);
-    if (n_open) {
-        struct frame *frame = &buffer->frames[n_open - 1];
-
-        frame->peak_bytes = larger(frame->peak_bytes, most);
-    }
+    if (n_open)
+        raise_to(&buffer->frames[n_open - 1].peak_bytes, most);
     return most;
 }
 
 void assay_bytes_(int64_t delta)
 {
-    struct thread_buffer *buffer = own_buffer();
-    struct record *record;
+    struct thread_buffer *buffer = buffer_for_new();
+    struct stamped stamped;
     int64_t most;
 
     if (!buffer)
         return;
     most = change_live(buffer, delta);
-    record = counter_claim(buffer);
-    if (!record)
-        return;
-    *record =
-        (struct record){.start = double_bits((double)atomic_load(&live_bytes)),
-                        .end = ticks_now(),
-                        .bytes = open_name(buffer),
-                        .peak_bytes = most,
-                        .name = NAME_MEMORY};
-    counter_publish(buffer);
+    stamped = counter_claim(buffer);
+    if (stamped.writing.record)
+        *stamped.writing.record = (struct record){
+            .start = double_bits((double)atomic_load(&live_bytes)),
+            .end = ticks_now(),
+            .bytes = thread_buffer_scope(buffer),
+            .peak_bytes = most,
+            .name = NAME_MEMORY};
+    counter_publish(buffer, stamped);
 }
 
 void assay_thread_(const char *name)
@@ -384,7 +445,8 @@ void assay_thread_(const char *name)
 
     if (!name)
         return;
-    if (own && own->generation == atomic_load(&recorder_generation))
+    if (own &&
+        atomic_load(&own->generation) == atomic_load(&recorder_generation))
         threads_rename(own, name);
     else
         (void)threads_join(name);

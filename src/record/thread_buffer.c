@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "record/record_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Records between two looks at how full the ring is. */
@@ -11,81 +12,154 @@ enum { turn_records = RING_RECORDS / 4 };
 
 enum { max_probes = 8 };
 
+/* From the system, for a handler may be the first to need one; pages of the
+ * ring that nobody writes to cost nothing. */
 struct thread_buffer *thread_buffer_new(void)
 {
-    struct thread_buffer *buffer =
-        mem_alloc_aligned(alignof(struct thread_buffer), sizeof *buffer);
+    struct thread_buffer *buffer = mem_map(sizeof *buffer);
 
-    /* The ring is left as it is: pages nobody writes to cost nothing. */
     if (buffer)
-        memset(buffer, 0, offsetof(struct thread_buffer, ring));
+        atomic_init(&buffer->is_owned, true);
     return buffer;
 }
 
 void thread_buffer_reset(struct thread_buffer *buffer)
 {
     atomic_store_explicit(&buffer->n_open, 0, memory_order_relaxed);
+    atomic_store_explicit(&buffer->state, NAME_ROOT, memory_order_relaxed);
     buffer->n_ignored = 0;
     buffer->next = 0;
     buffer->turn = turn_records;
-    buffer->bytes = 0;
+    buffer->given_up = UINT64_MAX;
+    atomic_store_explicit(&buffer->bytes, 0, memory_order_relaxed);
     atomic_store_explicit(&buffer->n_unbalanced, 0, memory_order_relaxed);
     atomic_store_explicit(&buffer->n_too_deep, 0, memory_order_relaxed);
     atomic_store_explicit(&buffer->n_lost, 0, memory_order_relaxed);
+    atomic_store_explicit(&buffer->n_late, 0, memory_order_relaxed);
     atomic_store_explicit(&buffer->stamping, NOT_STAMPING,
                           memory_order_relaxed);
     atomic_store_explicit(&buffer->head, 0, memory_order_relaxed);
     atomic_store_explicit(&buffer->tail, 0, memory_order_relaxed);
+    buffer->lane = LANE_NONE;
     memset(&buffer->drain, 0, sizeof buffer->drain);
 }
 
-static uint32_t intern(struct cached_name *cached, uint32_t parent,
+static uint32_t intern(_Atomic(const struct name *) *cached, uint32_t below,
                        const char *text, const char *detail)
 {
-    struct name name;
-    uint32_t number = names_intern(parent, text, detail, &name);
+    const struct name *name = names_intern(below, text, detail);
 
-    if (number != NAME_NONE)
-        *cached = (struct cached_name){.text = text,
-                                       .detail = detail,
-                                       .known_text = name.text,
-                                       .known_detail = name.detail,
-                                       .parent = parent,
-                                       .number = number};
-    return number;
+    if (!name)
+        return NAME_NONE;
+    atomic_store_explicit(cached, name, memory_order_relaxed);
+    return name->number;
 }
 
-uint32_t thread_buffer_find_name(struct thread_buffer *buffer, uint32_t parent,
+uint32_t thread_buffer_find_name(struct thread_buffer *buffer, uint32_t below,
                                  const char *text, const char *detail)
 {
-    size_t first = cached_name_place(parent, text);
+    size_t first = cached_name_place(below, text);
 
     for (size_t i = 0; i < max_probes; i++) {
-        struct cached_name *cached = &buffer->cache[(first + i) % CACHED_NAMES];
+        _Atomic(const struct name *) *place =
+            &buffer->cache[(first + i) % CACHED_NAMES];
+        const struct name *cached =
+            atomic_load_explicit(place, memory_order_relaxed);
 
-        if (!cached->text)
-            return intern(cached, parent, text, detail);
-        if (cached_name_is(cached, parent, text, detail))
+        if (!cached)
+            return intern(place, below, text, detail);
+        if (name_is(cached, below, text, detail))
             return cached->number;
     }
-    return intern(&buffer->cache[first], parent, text, detail);
+    return intern(&buffer->cache[first], below, text, detail);
 }
 
-bool thread_buffer_turn(struct thread_buffer *buffer)
+struct record *thread_buffer_claim_late(struct thread_buffer *buffer)
+{
+    unsigned at = atomic_fetch_add(&buffer->n_late, 1);
+
+    if (at < LATE_RECORDS)
+        return &buffer->late[at];
+    counter_increment(&buffer->n_lost);
+    return NULL;
+}
+
+static void move_record(struct thread_buffer *buffer,
+                        const struct record *record)
+{
+    uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_acquire);
+
+    if (buffer->next - tail >= RING_RECORDS) {
+        counter_increment(&buffer->n_lost);
+        return;
+    }
+    buffer->ring[buffer->next % RING_RECORDS] = *record;
+    thread_buffer_publish(buffer);
+}
+
+/* Another handler may add to them until there are none. */
+static void move_late(struct thread_buffer *buffer)
+{
+    unsigned n = atomic_load(&buffer->n_late), done = 0;
+
+    do {
+        for (; done < n && done < LATE_RECORDS; done++)
+            move_record(buffer, &buffer->late[done]);
+        done = n;
+    } while (!atomic_compare_exchange_strong(&buffer->n_late, &n, 0));
+    /* Values of counters are among them: see counter_claim(). */
+    atomic_store_explicit(&buffer->stamping, NOT_STAMPING,
+                          memory_order_release);
+}
+
+void thread_buffer_take_late(struct thread_buffer *buffer)
+{
+    while (atomic_load(&buffer->n_late)) {
+        uint64_t scope = thread_buffer_scope(buffer);
+
+        atomic_store(&buffer->state, STATE_WRITING | scope);
+        move_late(buffer);
+        atomic_store(&buffer->state, scope);
+    }
+}
+
+/* Waits for the writer, but not for ever: a handler may have interrupted what
+ * the writer itself waits for. What was waited for in vain is not waited for
+ * again. */
+static bool wait_for_space(struct thread_buffer *buffer, uint64_t *tail)
+{
+    if (*tail == buffer->given_up || recorder_is_inside())
+        return false;
+    if (!writer_wait_for_space(buffer))
+        buffer->given_up = *tail;
+    *tail = atomic_load_explicit(&buffer->tail, memory_order_acquire);
+    return buffer->next - *tail < RING_SPACE;
+}
+
+static bool turn(struct thread_buffer *buffer)
 {
     uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_acquire);
     uint64_t limit;
 
     if (buffer->next - tail >= RING_RECORDS / 2)
         writer_wake();
-    if (buffer->next - tail >= RING_RECORDS) {
-        if (!writer_wait_for_space(buffer))
-            return false;
-        tail = atomic_load_explicit(&buffer->tail, memory_order_acquire);
-    }
-    limit = tail + RING_RECORDS;
+    if (buffer->next - tail >= RING_SPACE && !wait_for_space(buffer, &tail))
+        return false;
+    limit = tail + RING_SPACE;
     buffer->turn = buffer->next + turn_records;
     if (buffer->turn > limit)
         buffer->turn = limit;
     return true;
+}
+
+bool thread_buffer_turn(struct thread_buffer *buffer)
+{
+    int before = errno; /* of whom a signal has interrupted */
+    bool has_space = turn(buffer);
+
+    if (!has_space &&
+        atomic_load(&buffer->generation) == atomic_load(&recorder_generation))
+        counter_increment(&buffer->n_lost);
+    errno = before;
+    return has_space;
 }

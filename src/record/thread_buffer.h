@@ -5,6 +5,26 @@
  * tail. Neither takes a lock for it. A buffer is never freed, only handed to
  * the next thread, so that a call that comes late finds memory.
  *
+ * A signal may interrupt its owner anywhere, and the handler may open and close
+ * spans of its own. It ends before its thread goes on, so what it finds half
+ * done stays so while it runs, and what it leaves is what it found: as many
+ * open spans, the same scope. Whatever is read before and written after the
+ * moment of a signal is therefore still true, except for what the handler
+ * writes into: places that look free, and the ring. So
+ *
+ * - a frame is taken (n_open) before it is filled, and read before it is given
+ *   back;
+ * - the scope that opens next belongs to is a word of its own (state), which
+ *   changes when all the rest is in place;
+ * - the same word says that a record is being written; a handler that finds it
+ *   so leaves its records in `late`, and the thread that it interrupted puts
+ *   them into the ring behind its own;
+ * - what is kept of names is pointers to what never changes;
+ * - counts are added to in one operation.
+ *
+ * Stores before a signal are seen by its handler in the order of
+ * atomic_signal_fence(): the compiler must not move them.
+ *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_THREAD_BUFFER_H
 #define RECORD_THREAD_BUFFER_H
@@ -20,9 +40,13 @@
 
 enum {
     RING_RECORDS = 8192, /* a power of two */
-    MAX_OPEN_SPANS = 256,
+    MAX_OPEN_SPANS = NAME_MAX_DEPTH,
     MAX_OPEN_PHASES = 8,
-    CACHED_NAMES = 1024 /* a power of two */
+    CACHED_NAMES = 1024, /* a power of two */
+    LATE_RECORDS = 64,
+    /* Records that may wait in the ring before another is begun: that one, and
+     * those that are late behind it, always find room. */
+    RING_SPACE = RING_RECORDS - LATE_RECORDS - 1
 };
 
 /* What a record means follows from its name (see names.h): a span from start
@@ -45,18 +69,15 @@ struct record {
 struct frame {
     uint64_t start;
     int64_t bytes; /* of the thread when it began */
-    int64_t peak_bytes;
+    atomic_llong peak_bytes;
     uint32_t name;
-    bool is_group; /* leaves no record */
+    uint32_t outer; /* the scope around it */
+    bool is_group;  /* leaves no record */
 };
 
-/* A name this thread has used: the texts it was given by, where they lie, and
- * what they said, because a buffer may say something else next time. */
-struct cached_name {
-    const char *text, *detail;
-    const char *known_text, *known_detail;
-    uint32_t parent, number;
-};
+/* A thread's state: the name of the scope that is open, and whether a record is
+ * being written. */
+#define STATE_WRITING (UINT64_C(1) << 32)
 
 /* What the drainer remembers of the thread between two records. */
 struct drain_state {
@@ -70,94 +91,167 @@ struct drain_state {
 
 struct thread_buffer {
     /* The owner's. */
-    unsigned generation; /* of the recording it takes part in */
+    atomic_uint generation; /* of the recording it takes part in */
     atomic_uint n_open;
+    atomic_ullong state;
     uint32_t n_ignored; /* open ones beyond MAX_OPEN_SPANS */
     uint64_t next;      /* record to write */
     uint64_t turn;      /* where the fast path ends */
-    int64_t bytes;      /* gained by the thread */
+    uint64_t given_up;  /* the tail when waiting for space was in vain */
+    atomic_llong bytes; /* gained by the thread */
     atomic_ullong n_unbalanced, n_too_deep, n_lost;
     atomic_ullong stamping; /* no value still to come is older than this */
+    atomic_uint n_late;     /* more than there is room for: the rest is lost */
+    struct record late[LATE_RECORDS];
     struct frame frames[MAX_OPEN_SPANS];
-    struct cached_name cache[CACHED_NAMES];
+    _Atomic(const struct name *) cache[CACHED_NAMES]; /* that it has used */
+
+    _Atomic(const char *) thread_name; /* NULL: it has none of its own */
+    unsigned joined_as;                /* how many had joined before */
 
     alignas(64) atomic_ullong head; /* records published */
 
     /* The drainer's. */
     alignas(64) atomic_ullong tail; /* records taken out */
-    uint32_t lane;                  /* the thread in the run */
+    uint32_t lane;                  /* the thread in the run; or LANE_NONE */
     struct drain_state drain;
 
     struct thread_buffer *next_made; /* all that were ever made */
-    bool is_owned;
+    atomic_bool is_owned;
 
     struct record ring[RING_RECORDS];
 };
 
-/* NULL without memory. Empty, without an owner. */
+#define LANE_NONE UINT32_MAX
+
+/* NULL without memory. Empty, with an owner. */
 struct thread_buffer *thread_buffer_new(void);
 
 /* Makes it empty, for another recording or owner. The names stay known. */
 void thread_buffer_reset(struct thread_buffer *buffer);
 
-/* Taken where next reaches turn: wakes the writer where much is waiting, waits
- * for it where the ring is full. False when the recording ended meanwhile. */
+/* Taken where next has reached turn: wakes the writer where much is waiting,
+ * waits for it where the ring is full. False when the recording ended
+ * meanwhile, or it waited in vain; what is lost by that is counted. */
 bool thread_buffer_turn(struct thread_buffer *buffer);
 
 /* Where the cache has a name in the first place. */
-static inline size_t cached_name_place(uint32_t parent, const char *text)
+static inline size_t cached_name_place(uint32_t below, const char *text)
 {
-    size_t mixed = (uintptr_t)text * 31 + parent * (size_t)2654435761u;
+    size_t mixed = (uintptr_t)text * 31 + below * (size_t)2654435761u;
 
     return (mixed ^ mixed >> 15) % CACHED_NAMES;
 }
 
-static inline bool cached_name_is(const struct cached_name *cached,
-                                  uint32_t parent, const char *text,
-                                  const char *detail)
-{
-    return cached->text == text && cached->parent == parent &&
-           cached->detail == detail && strcmp(cached->known_text, text) == 0 &&
-           (!detail || strcmp(cached->known_detail, detail) == 0);
-}
-
 /* The number of a name that is not in its first place. */
-uint32_t thread_buffer_find_name(struct thread_buffer *buffer, uint32_t parent,
+uint32_t thread_buffer_find_name(struct thread_buffer *buffer, uint32_t below,
                                  const char *text, const char *detail);
 
 /* The number of a name, from the cache where the thread has used it before;
  * NAME_NONE without memory. */
 static inline uint32_t thread_buffer_name(struct thread_buffer *buffer,
-                                          uint32_t parent, const char *text,
+                                          uint32_t below, const char *text,
                                           const char *detail)
 {
-    const struct cached_name *cached =
-        &buffer->cache[cached_name_place(parent, text)];
+    const struct name *cached = atomic_load_explicit(
+        &buffer->cache[cached_name_place(below, text)], memory_order_relaxed);
 
-    if (__builtin_expect(cached_name_is(cached, parent, text, detail), 1))
+    if (__builtin_expect(cached && name_is(cached, below, text, detail), 1))
         return cached->number;
-    return thread_buffer_find_name(buffer, parent, text, detail);
+    return thread_buffer_find_name(buffer, below, text, detail);
 }
 
 static inline void counter_increment(atomic_ullong *counter)
 {
-    unsigned long long n = atomic_load_explicit(counter, memory_order_relaxed);
-
-    atomic_store_explicit(counter, n + 1, memory_order_relaxed);
-}
-
-/* The place of the next record, or NULL (see thread_buffer_turn). */
-static inline struct record *thread_buffer_claim(struct thread_buffer *buffer)
-{
-    if (__builtin_expect(buffer->next == buffer->turn, 0) &&
-        !thread_buffer_turn(buffer))
-        return NULL;
-    return &buffer->ring[buffer->next % RING_RECORDS];
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
 static inline void thread_buffer_publish(struct thread_buffer *buffer)
 {
     atomic_store_explicit(&buffer->head, ++buffer->next, memory_order_release);
+}
+
+/* ---- writing records, also where a signal has come between ----------------
+ */
+
+/* The scope that is open. */
+static inline uint32_t thread_buffer_scope(const struct thread_buffer *buffer)
+{
+    return (uint32_t)atomic_load_explicit(&buffer->state, memory_order_relaxed);
+}
+
+static inline bool thread_buffer_is_writing(const struct thread_buffer *buffer)
+{
+    return atomic_load_explicit(&buffer->state, memory_order_relaxed) &
+           STATE_WRITING;
+}
+
+/* Another scope is open from now on. */
+static inline void thread_buffer_enter(struct thread_buffer *buffer,
+                                       uint32_t scope)
+{
+    uint64_t writing =
+        atomic_load_explicit(&buffer->state, memory_order_relaxed) &
+        STATE_WRITING;
+
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&buffer->state, writing | scope,
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* A record on its way. */
+struct writing {
+    struct record *record; /* to be filled; NULL: it is lost, and counted */
+    bool is_late;
+};
+
+/* A place for a record whose thread was interrupted while it wrote one. */
+struct record *thread_buffer_claim_late(struct thread_buffer *buffer);
+/* Puts those into the ring that came meanwhile. */
+void thread_buffer_take_late(struct thread_buffer *buffer);
+
+/* Begins a record; `scope` is open from that moment on, and what a handler
+ * writes comes behind the record. thread_buffer_write_end() must follow. While
+ * it waits for space a handler writes before it: it finds space, or waits too,
+ * and uses none of what RING_SPACE leaves. */
+static inline struct writing thread_buffer_write(struct thread_buffer *buffer,
+                                                 uint32_t scope)
+{
+    if (__builtin_expect(thread_buffer_is_writing(buffer), 0)) {
+        thread_buffer_enter(buffer, scope);
+        return (struct writing){thread_buffer_claim_late(buffer), true};
+    }
+    while (__builtin_expect(buffer->next >= buffer->turn, 0)) {
+        if (thread_buffer_turn(buffer))
+            continue;
+        thread_buffer_enter(buffer, scope);
+        return (struct writing){NULL, false};
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&buffer->state, STATE_WRITING | scope,
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return (struct writing){&buffer->ring[buffer->next % RING_RECORDS], false};
+}
+
+/* A handler that comes behind the last store writes into the ring itself; one
+ * that came before is waited on here. */
+static inline void thread_buffer_write_end(struct thread_buffer *buffer,
+                                           struct writing writing)
+{
+    if (writing.is_late)
+        return;
+    if (writing.record)
+        thread_buffer_publish(buffer);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&buffer->state, thread_buffer_scope(buffer),
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(
+            atomic_load_explicit(&buffer->n_late, memory_order_relaxed) != 0,
+            0))
+        thread_buffer_take_late(buffer);
 }
 
 #endif

@@ -1,8 +1,11 @@
 /* record/threads.c - the threads that take part in the recording.
  *
- * A lane is a thread as the run knows it. When a thread ends, the next one of
- * the same name continues its lane, so that a program that starts a worker a
- * frame does not end with a thousand of them. */
+ * Joining takes no lock and no memory from malloc(3): a thread's first call may
+ * come from a signal handler, whatever that has interrupted.
+ *
+ * A lane is a thread as the run knows it. Whoever drains gives them out. When a
+ * thread ends, the next one of the same name continues its lane, so that a
+ * program that starts a worker a frame does not end with a thousand of them. */
 #include "record/record_internal.h"
 
 #include "base/mem.h"
@@ -15,23 +18,18 @@
 
 enum { max_comm = 16 }; /* of a thread in Linux, with its NUL */
 
-struct lane {
-    char *name;
-    bool is_default; /* nobody has given it a name */
-    bool is_idle;    /* its thread is gone */
-    bool is_renamed; /* since it was written */
-};
-
 static struct {
-    pthread_mutex_t mutex;
     pthread_key_t key; /* its destructor tells that a thread ends */
     bool has_key;
-    struct thread_buffer *made; /* all buffers */
-    struct lane *lanes;
-    size_t n_lanes, lanes_capacity;
-} threads = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    _Atomic(struct thread_buffer *) made; /* all buffers, the newest first */
+    atomic_uint n_joined;
+} threads;
 
 __thread struct thread_buffer *threads_own
+    __attribute__((tls_model("initial-exec")));
+
+/* While the thread joins; a handler that finds it so cannot. */
+static __thread volatile sig_atomic_t is_joining
     __attribute__((tls_model("initial-exec")));
 
 atomic_ullong threads_lost;
@@ -54,179 +52,231 @@ enum assay_status threads_prepare(struct error *err)
     return ASSAY_OK;
 }
 
-void threads_reset(void)
-{
-    pthread_mutex_lock(&threads.mutex);
-    for (size_t i = 0; i < threads.n_lanes; i++)
-        mem_free(threads.lanes[i].name);
-    threads.n_lanes = 0;
-    pthread_mutex_unlock(&threads.mutex);
-    atomic_store(&threads_lost, 0);
-}
+/* ---- joining and leaving ------------------------------------------------- */
 
 /* What the system calls this thread, where that says more than the program's
  * own name, which all threads begin with. */
 static bool system_name(char name[max_comm])
 {
     if (gettid() == getpid()) {
-        snprintf(name, max_comm, "main");
+        memcpy(name, "main", sizeof "main");
         return true;
     }
     return pthread_getname_np(pthread_self(), name, max_comm) == 0 && name[0] &&
            strncmp(name, program_invocation_short_name, max_comm - 1) != 0;
 }
 
-static bool find_idle_lane(const char *name, uint32_t *index)
-{
-    for (size_t i = 0; i < threads.n_lanes; i++) {
-        const struct lane *lane = &threads.lanes[i];
-
-        if (lane->is_idle &&
-            (name ? strcmp(lane->name, name) == 0 : lane->is_default)) {
-            *index = (uint32_t)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool add_lane(const char *name, uint32_t *index)
-{
-    struct lane lane = {.is_default = !name, .is_idle = true};
-    struct lane *moved = vec_reserve(threads.lanes, &threads.lanes_capacity,
-                                     threads.n_lanes + 1, sizeof *moved);
-    char numbered[32];
-
-    if (!moved)
-        return false;
-    threads.lanes = moved;
-    snprintf(numbered, sizeof numbered, "thread %zu", threads.n_lanes + 1);
-    lane.name = mem_strdup(name ? name : numbered);
-    if (!lane.name)
-        return false;
-    *index = (uint32_t)threads.n_lanes;
-    threads.lanes[threads.n_lanes++] = lane;
-    return true;
-}
-
+/* One that nobody has any more, or a new one. */
 static struct thread_buffer *take_buffer(void)
 {
-    struct thread_buffer **at = &threads.made;
+    struct thread_buffer *buffer = atomic_load(&threads.made);
 
-    while (*at && (*at)->is_owned)
-        at = &(*at)->next_made;
-    if (!*at)
-        *at = thread_buffer_new();
-    if (*at)
-        (*at)->is_owned = true;
-    return *at;
+    for (; buffer; buffer = buffer->next_made) {
+        bool is_owned = false;
+
+        if (atomic_compare_exchange_strong(&buffer->is_owned, &is_owned, true))
+            return buffer;
+    }
+    buffer = thread_buffer_new();
+    if (!buffer)
+        return NULL;
+    buffer->next_made = atomic_load(&threads.made);
+    while (!atomic_compare_exchange_weak(&threads.made, &buffer->next_made,
+                                         buffer))
+        ;
+    return buffer;
 }
 
-/* A buffer with a lane in the recording that is under way now. */
-static struct thread_buffer *join(const char *name)
+static const char *lasting_text(const char *name)
+{
+    const struct name *known =
+        name ? names_intern(NAME_THREADS, name, NULL) : NULL;
+
+    return known ? known->text : NULL;
+}
+
+void threads_rename(struct thread_buffer *buffer, const char *name)
+{
+    const char *text = lasting_text(name);
+
+    if (text)
+        atomic_store(&buffer->thread_name, text);
+}
+
+/* A buffer in the recording that is under way now. A handler may have joined
+ * since its thread found that it had to. */
+static struct thread_buffer *join(const char *name, bool is_default)
 {
     unsigned generation = atomic_load(&recorder_generation);
     struct thread_buffer *own = threads_own;
-    uint32_t lane;
 
     if (generation == 0)
         return NULL;
-    if (!find_idle_lane(name, &lane) && !add_lane(name, &lane))
-        return NULL;
+    if (own && atomic_load(&own->generation) == generation) {
+        if (!is_default)
+            threads_rename(own, name);
+        return own;
+    }
     if (!own)
         own = take_buffer();
     if (!own)
         return NULL;
-    threads.lanes[lane].is_idle = false;
     thread_buffer_reset(own);
-    own->lane = lane;
-    own->generation = generation;
+    atomic_store(&own->thread_name, lasting_text(name));
+    own->joined_as = atomic_fetch_add(&threads.n_joined, 1);
+    atomic_store(&own->generation, generation);
     threads_own = own;
+    /* glibc keeps the first 32 keys in the thread itself. */
+    pthread_setspecific(threads.key, own);
     return own;
 }
 
 struct thread_buffer *threads_join(const char *name)
 {
-    struct thread_buffer *buffer;
+    struct thread_buffer *buffer = NULL;
+    int before = errno; /* of whom a signal has interrupted */
     char comm[max_comm];
 
     if (atomic_load(&recorder_generation) == 0)
         return NULL;
-    if (!name && system_name(comm))
-        name = comm;
-    pthread_mutex_lock(&threads.mutex);
-    buffer = join(name);
-    pthread_mutex_unlock(&threads.mutex);
-    if (!buffer)
-        atomic_fetch_add(&threads_lost, 1);
-    else
-        pthread_setspecific(threads.key, buffer);
+    if (!is_joining) {
+        is_joining = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (name)
+            buffer = join(name, false);
+        else
+            buffer = join(system_name(comm) ? comm : NULL, true);
+        atomic_signal_fence(memory_order_seq_cst);
+        is_joining = 0;
+    }
+    errno = before;
     return buffer;
 }
 
-static bool is_taking_part(const struct thread_buffer *buffer)
+void threads_forget(void)
 {
-    return buffer->generation &&
-           buffer->generation == atomic_load(&recorder_generation);
-}
-
-void threads_rename(struct thread_buffer *buffer, const char *name)
-{
-    char *copy = mem_strdup(name);
-
-    if (!copy)
-        return;
-    pthread_mutex_lock(&threads.mutex);
-    if (is_taking_part(buffer)) {
-        struct lane *lane = &threads.lanes[buffer->lane];
-        char *old = lane->name;
-
-        *lane = (struct lane){.name = copy, .is_renamed = true};
-        copy = old;
-    }
-    pthread_mutex_unlock(&threads.mutex);
-    mem_free(copy);
-}
-
-void threads_leave(struct thread_buffer *buffer)
-{
-    pthread_mutex_lock(&threads.mutex);
-    if (is_taking_part(buffer))
-        threads.lanes[buffer->lane].is_idle = true;
-    buffer->generation = 0;
-    buffer->is_owned = false;
-    pthread_mutex_unlock(&threads.mutex);
     threads_own = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
 }
 
 struct thread_buffer *threads_next(const struct thread_buffer *buffer,
                                    unsigned generation)
 {
-    struct thread_buffer *next;
+    struct thread_buffer *next =
+        buffer ? buffer->next_made : atomic_load(&threads.made);
 
-    pthread_mutex_lock(&threads.mutex);
-    next = buffer ? buffer->next_made : threads.made;
-    while (next && next->generation != generation)
+    while (next && atomic_load(&next->generation) != generation)
         next = next->next_made;
-    pthread_mutex_unlock(&threads.mutex);
     return next;
 }
 
-enum assay_status threads_write(struct run *run, struct error *err)
+/* ---- lanes ---------------------------------------------------------------
+ */
+
+/* Behind the recording's lock, as all that drains. */
+struct lane {
+    const char *name; /* that its thread has; NULL: none of its own */
+    bool is_idle;     /* its thread is gone */
+};
+
+static struct {
+    struct lane *items;
+    size_t n, capacity;
+} lanes;
+
+void threads_reset(void)
 {
+    lanes.n = 0;
+    atomic_store(&threads_lost, 0);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static uint32_t find_idle_lane(const char *name)
+{
+    for (size_t i = 0; i < lanes.n; i++) {
+        if (lanes.items[i].is_idle && is_same(lanes.items[i].name, name))
+            return (uint32_t)i;
+    }
+    return LANE_NONE;
+}
+
+static enum assay_status add_lane(struct run *run, const char *name,
+                                  uint32_t *lane, struct error *err)
+{
+    struct lane *moved =
+        vec_reserve(lanes.items, &lanes.capacity, lanes.n + 1, sizeof *moved);
+    char numbered[32];
+    enum assay_status st;
+
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a thread");
+    lanes.items = moved;
+    snprintf(numbered, sizeof numbered, "thread %zu", lanes.n + 1);
+    st = run_thread_add(run, name ? name : numbered, THREAD_CPU, lane, err);
+    if (!st)
+        lanes.items[lanes.n++] = (struct lane){.name = name};
+    return st;
+}
+
+enum assay_status threads_seat(struct run *run, struct thread_buffer *buffer,
+                               struct error *err)
+{
+    const char *name = atomic_load(&buffer->thread_name);
+    enum assay_status st = ASSAY_OK;
+    struct lane *lane;
+
+    if (buffer->lane == LANE_NONE) {
+        buffer->lane = find_idle_lane(name);
+        if (buffer->lane == LANE_NONE)
+            return add_lane(run, name, &buffer->lane, err);
+    }
+    lane = &lanes.items[buffer->lane];
+    lane->is_idle = false;
+    if (is_same(lane->name, name))
+        return ASSAY_OK;
+    if (name)
+        st = run_thread_rename(run, buffer->lane, name, err);
+    if (!st)
+        lane->name = name;
+    return st;
+}
+
+/* The thread that joined first of those that have no lane. */
+static struct thread_buffer *next_to_seat(unsigned generation)
+{
+    struct thread_buffer *buffer = NULL, *first = NULL;
+
+    while ((buffer = threads_next(buffer, generation))) {
+        if (buffer->lane == LANE_NONE &&
+            (!first || (int)(buffer->joined_as - first->joined_as) < 0))
+            first = buffer;
+    }
+    return first;
+}
+
+enum assay_status threads_seat_all(struct run *run, unsigned generation,
+                                   struct error *err)
+{
+    struct thread_buffer *buffer;
     enum assay_status st = ASSAY_OK;
 
-    pthread_mutex_lock(&threads.mutex);
-    for (size_t i = 0; i < threads.n_lanes && !st; i++) {
-        struct lane *lane = &threads.lanes[i];
-        uint32_t id;
-
-        if (i >= run_thread_count(run))
-            st = run_thread_add(run, lane->name, THREAD_CPU, &id, err);
-        else if (lane->is_renamed)
-            st = run_thread_rename(run, (uint32_t)i, lane->name, err);
-        lane->is_renamed = lane->is_renamed && st;
-    }
-    pthread_mutex_unlock(&threads.mutex);
+    while (!st && (buffer = next_to_seat(generation)))
+        st = threads_seat(run, buffer, err);
+    buffer = NULL;
+    while (!st && (buffer = threads_next(buffer, generation)))
+        st = threads_seat(run, buffer, err);
     return st;
+}
+
+void threads_leave(struct thread_buffer *buffer)
+{
+    if (buffer->lane != LANE_NONE && buffer->lane < lanes.n &&
+        atomic_load(&buffer->generation) == atomic_load(&recorder_generation))
+        lanes.items[buffer->lane].is_idle = true;
+    atomic_store(&buffer->generation, 0);
+    atomic_store(&buffer->is_owned, false);
 }

@@ -6,13 +6,23 @@
 #include "record/record_internal.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static const int64_t pause_ns = 50 * 1000 * 1000;
 static const int64_t checkpoint_ns = 1000 * 1000 * 1000;
 
 enum { checkpoint_share = 20 }; /* of the time at most: one in twenty */
+
+enum { BELL_WANTED = 1, BELL_ENDING = 2 };
+
+/* A full ring is waited for so long; see thread_buffer.c. The slowest disk
+ * takes less. */
+static const int64_t patience_ns = INT64_C(10) * 1000 * 1000 * 1000;
 
 static struct {
     pthread_t thread;
@@ -20,64 +30,81 @@ static struct {
     pthread_mutex_t *lock; /* of the recording */
     int64_t next_checkpoint_ns;
 
-    pthread_mutex_t bell_mutex;
-    pthread_cond_t bell;  /* is_wanted or is_ending */
-    pthread_cond_t space; /* tails have moved */
-    bool is_wanted, is_ending;
-    int64_t waited_ns;
-} writer = {.bell_mutex = PTHREAD_MUTEX_INITIALIZER,
-            .space = PTHREAD_COND_INITIALIZER};
+    /* Words that threads sleep on: futex(2) takes no lock, so that a handler
+     * may ring whatever it has interrupted. */
+    atomic_uint bell;  /* BELL_WANTED, BELL_ENDING */
+    atomic_uint space; /* grows when tails have moved */
+    atomic_uint n_waiting;
+    atomic_llong waited_ns;
+} writer;
+
+/* Until the word is no longer what it was, or for a while. */
+static void sleep_on(atomic_uint *word, unsigned value, int64_t ns)
+{
+    struct timespec most = {.tv_sec = ns / 1000000000,
+                            .tv_nsec = ns % 1000000000};
+
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &most, NULL, 0);
+}
+
+static void wake_all(atomic_uint *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void ring(unsigned reason)
+{
+    if (!(atomic_fetch_or(&writer.bell, reason) & reason))
+        wake_all(&writer.bell);
+}
 
 void writer_wake(void)
 {
-    pthread_mutex_lock(&writer.bell_mutex);
-    writer.is_wanted = true;
-    pthread_cond_signal(&writer.bell);
-    pthread_mutex_unlock(&writer.bell_mutex);
+    ring(BELL_WANTED);
 }
 
 static void tell_space(void)
 {
-    pthread_mutex_lock(&writer.bell_mutex);
-    pthread_cond_broadcast(&writer.space);
-    pthread_mutex_unlock(&writer.bell_mutex);
+    atomic_fetch_add(&writer.space, 1);
+    if (atomic_load(&writer.n_waiting))
+        wake_all(&writer.space);
 }
 
 static bool is_under_way(const struct thread_buffer *buffer)
 {
-    return buffer->generation == atomic_load(&recorder_generation);
+    return atomic_load(&buffer->generation) ==
+           atomic_load(&recorder_generation);
 }
 
 static bool is_full(const struct thread_buffer *buffer)
 {
     return buffer->next -
                atomic_load_explicit(&buffer->tail, memory_order_acquire) >=
-           RING_RECORDS;
+           RING_SPACE;
 }
 
 bool writer_wait_for_space(struct thread_buffer *buffer)
 {
-    int64_t since = clock_monotonic_ns();
+    int64_t since = clock_monotonic_ns(), gone = 0;
 
-    pthread_mutex_lock(&writer.bell_mutex);
-    while (is_full(buffer) && is_under_way(buffer)) {
-        writer.is_wanted = true;
-        pthread_cond_signal(&writer.bell);
-        pthread_cond_wait(&writer.space, &writer.bell_mutex);
+    atomic_fetch_add(&writer.n_waiting, 1);
+    while (gone < patience_ns && is_under_way(buffer)) {
+        unsigned space = atomic_load(&writer.space);
+
+        if (!is_full(buffer))
+            break;
+        writer_wake();
+        sleep_on(&writer.space, space, patience_ns - gone);
+        gone = clock_monotonic_ns() - since;
     }
-    writer.waited_ns += clock_monotonic_ns() - since;
-    pthread_mutex_unlock(&writer.bell_mutex);
+    atomic_fetch_sub(&writer.n_waiting, 1);
+    atomic_fetch_add(&writer.waited_ns, clock_monotonic_ns() - since);
     return !is_full(buffer);
 }
 
 int64_t writer_waited_ns(void)
 {
-    int64_t waited_ns;
-
-    pthread_mutex_lock(&writer.bell_mutex);
-    waited_ns = writer.waited_ns;
-    pthread_mutex_unlock(&writer.bell_mutex);
-    return waited_ns;
+    return atomic_load(&writer.waited_ns);
 }
 
 bool writer_pass(struct recording *recording)
@@ -90,7 +117,9 @@ bool writer_pass(struct recording *recording)
     recording_fail(recording,
                    ticks_map_steer(&recording->clock, ticks_pair_now(), &err),
                    &err);
-    recording_fail(recording, threads_write(recording->run, &err), &err);
+    recording_fail(
+        recording,
+        threads_seat_all(recording->run, recording->generation, &err), &err);
     while ((buffer = threads_next(buffer, recording->generation))) {
         uint64_t before = atomic_load(&buffer->tail);
 
@@ -141,20 +170,13 @@ static void checkpoint(struct recording *recording)
 /* Waits until it is wanted, at most for a pause. False when it is to end. */
 static bool wait_for_bell(void)
 {
-    int64_t until = clock_monotonic_ns() + pause_ns;
-    struct timespec deadline = {.tv_sec = until / 1000000000,
-                                .tv_nsec = until % 1000000000};
-    bool goes_on;
-    int failed = 0;
+    int64_t left = pause_ns, until = clock_monotonic_ns() + pause_ns;
 
-    pthread_mutex_lock(&writer.bell_mutex);
-    while (!writer.is_wanted && !writer.is_ending && !failed)
-        failed =
-            pthread_cond_timedwait(&writer.bell, &writer.bell_mutex, &deadline);
-    writer.is_wanted = false;
-    goes_on = !writer.is_ending;
-    pthread_mutex_unlock(&writer.bell_mutex);
-    return goes_on;
+    while (!atomic_load(&writer.bell) && left > 0) {
+        sleep_on(&writer.bell, 0, left);
+        left = until - clock_monotonic_ns();
+    }
+    return !(atomic_fetch_and(&writer.bell, BELL_ENDING) & BELL_ENDING);
 }
 
 static void *writer_main(void *unused)
@@ -170,34 +192,17 @@ static void *writer_main(void *unused)
     return unused;
 }
 
-/* The bell's pauses must not follow changes of the wall clock. */
-enum assay_status writer_prepare(struct error *err)
-{
-    pthread_condattr_t attributes;
-    int failed = pthread_condattr_init(&attributes);
-
-    if (!failed) {
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        failed = pthread_cond_init(&writer.bell, &attributes);
-        pthread_condattr_destroy(&attributes);
-    }
-    return failed ? error_errno(err, failed, "preparing the writer thread")
-                  : ASSAY_OK;
-}
-
 enum assay_status writer_start(struct recording *recording,
                                pthread_mutex_t *lock, struct error *err)
 {
     sigset_t all, before;
     int failed;
 
-    pthread_mutex_lock(&writer.bell_mutex);
     writer.recording = recording;
     writer.lock = lock;
-    writer.is_wanted = writer.is_ending = false;
-    writer.waited_ns = 0;
+    atomic_store(&writer.bell, 0);
+    atomic_store(&writer.waited_ns, 0);
     writer.next_checkpoint_ns = clock_monotonic_ns() + checkpoint_ns;
-    pthread_mutex_unlock(&writer.bell_mutex);
 
     /* The program's signals are for the program's own threads. */
     sigfillset(&all);
@@ -212,12 +217,11 @@ enum assay_status writer_start(struct recording *recording,
                   : ASSAY_OK;
 }
 
+/* Who waits for space sees that nothing is recorded any more. */
 void writer_stop(void)
 {
-    pthread_mutex_lock(&writer.bell_mutex);
-    writer.is_ending = true;
-    pthread_cond_signal(&writer.bell);
-    pthread_cond_broadcast(&writer.space);
-    pthread_mutex_unlock(&writer.bell_mutex);
+    ring(BELL_ENDING);
+    atomic_fetch_add(&writer.space, 1);
+    wake_all(&writer.space);
     pthread_join(writer.thread, NULL);
 }

@@ -69,7 +69,8 @@ static enum assay_status number_run(struct numbering *numbering,
             numbering->stride = run->cells[i].stride;
     }
     for (size_t i = 0; i < run->n_series; i++) {
-        if (run->series[i].stride > numbering->stride)
+        if (!series_is_by_step(&run->series[i]) &&
+            run->series[i].stride > numbering->stride)
             numbering->stride = run->series[i].stride;
     }
     for (size_t i = 0; i < run->n_cells; i++) {

@@ -390,7 +390,11 @@ void run_fact_at(const struct run *run, size_t i, const char **key,
 
 /* A value an iteration, beside its duration: what was in the photograph
  * ("content.detections"), how the machine behaved ("steady.page_faults").
- * Where the values are names (of photographs), they are indexes into labels. */
+ * Where the values are names (of photographs), they are indexes into labels.
+ *
+ * What a training tells of its steps ("train.loss") has their numbers instead:
+ * `iteration` is how many steps came before, warm-up included, so that no loss
+ * is missing and a training that was resumed goes on where it was. */
 struct series_point {
     uint32_t iteration;
     double value;
@@ -422,6 +426,14 @@ enum assay_status run_series_put(struct run *run, uint32_t id,
  * that it comes out of was thinned. */
 enum assay_status run_series_restore(struct run *run, uint32_t id,
                                      uint32_t stride, struct error *err);
+/* Whether it is numbered by the steps of a training. */
+bool series_is_by_step(const struct series *series);
+/* The number of the step that an iteration of a training is, from 1; 0 where
+ * it is no training. */
+uint64_t run_step_of(const struct run *run, uint32_t iteration);
+/* Numbers the series of a training by its steps, which runs of before have by
+ * iteration, with a series "train.step" beside them. */
+void run_series_number_steps(struct run *run);
 /* A series of another run, from iteration `first` to `last`. */
 enum assay_status run_series_copy(struct run *to, const struct series *from,
                                   uint64_t first, uint64_t last,

@@ -171,6 +171,61 @@ const char *series_label(const struct series *series,
     return series->n_labels ? series->labels[(size_t)point->value] : NULL;
 }
 
+/* ---- the steps of a training -------------------------------------------- */
+
+bool series_is_by_step(const struct series *series)
+{
+    static const char group[] = "train.";
+
+    return strncmp(series->name, group, sizeof group - 1) == 0;
+}
+
+uint64_t run_step_of(const struct run *run, uint32_t iteration)
+{
+    double first = run_fact_number(run, "training.first_step");
+
+    /* More than a double holds exactly is no number of steps. */
+    if (!(first >= 1 && first < 0x1p53))
+        return 0;
+    return (uint64_t)first + run_health_of(run)->warm_up + iteration;
+}
+
+static void number_steps(struct series *series, const struct series *steps)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < series->n_points; i++) {
+        struct series_point point = series->points[i];
+        double step;
+
+        if (!series_value(steps, point.iteration, &step) || !(step >= 1) ||
+            !(step - 1 < RUN_NONE))
+            continue;
+        point.iteration = (uint32_t)(step - 1);
+        if (!kept || series->points[kept - 1].iteration < point.iteration)
+            series->points[kept++] = point;
+    }
+    series->n_points = kept;
+    series->stride = 1;
+}
+
+void run_series_number_steps(struct run *run)
+{
+    const struct series *steps = run_series_find(run, "train.step");
+    size_t at = steps ? (size_t)(steps - run->series) : run->n_series;
+
+    if (!steps)
+        return;
+    for (size_t i = 0; i < run->n_series; i++) {
+        if (i != at && series_is_by_step(&run->series[i]))
+            number_steps(&run->series[i], steps);
+    }
+    series_release(&run->series[at]);
+    memmove(&run->series[at], &run->series[at + 1],
+            (run->n_series - at - 1) * sizeof *run->series);
+    run->n_series--;
+}
+
 /* ---- parts of runs, and runs joined ------------------------------------ */
 
 enum assay_status run_series_copy(struct run *to, const struct series *from,
@@ -200,6 +255,8 @@ void series_close_gaps(struct run *run, const struct numbering *numbering)
         struct series *series = &run->series[i];
         size_t kept = 0;
 
+        if (series_is_by_step(series))
+            continue;
         for (size_t k = 0; k < series->n_points; k++) {
             struct series_point point = series->points[k];
 
@@ -227,6 +284,24 @@ static enum assay_status find_label(struct run *run, uint32_t id,
                                 : run_series_label(run, id, label, err);
 }
 
+/* Steps that are there already stay as they are. */
+static enum assay_status merge_steps(struct run *into, uint32_t id,
+                                     const struct series *from,
+                                     struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < from->n_points; i++) {
+        const struct series_point *point = &from->points[i];
+        const struct series *known = &into->series[id];
+
+        if (!known->n_points ||
+            known->points[known->n_points - 1].iteration < point->iteration)
+            st = run_series_put(into, id, point->iteration, point->value, err);
+    }
+    return st;
+}
+
 static enum assay_status merge_one(struct run *into, const struct series *from,
                                    const struct translation *translation,
                                    struct error *err)
@@ -235,6 +310,8 @@ static enum assay_status merge_one(struct run *into, const struct series *from,
     uint32_t id;
 
     st = run_series_add(into, from->name, from->unit, &id, err);
+    if (!st && series_is_by_step(from))
+        return merge_steps(into, id, from, err);
     for (size_t i = 0; !st && i < from->n_points; i++) {
         const struct series_point *point = &from->points[i];
         const char *label = series_label(from, point);

@@ -66,23 +66,38 @@ static enum assay_status copy_counters(struct run *to, const struct run *from,
     return ASSAY_OK;
 }
 
+static bool is_whole(const struct run_filter *filter)
+{
+    return filter->first_iteration == 0 && filter->last_iteration == UINT64_MAX;
+}
+
+/* From iterations to the steps before them; first: the step of iteration 0. */
+static void shift_to_steps(struct run_filter *filter, uint64_t first)
+{
+    uint64_t before = first ? first - 1 : 0;
+
+    filter->first_iteration += before;
+    if (filter->last_iteration < UINT64_MAX - before)
+        filter->last_iteration += before;
+}
+
 static enum assay_status copy_observed(struct run *to, const struct run *from,
                                        const struct run_filter *filter,
                                        struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; !st && i < from->n_series; i++)
-        st = run_series_copy(to, &from->series[i], filter->first_iteration,
-                             filter->last_iteration, err);
+    for (size_t i = 0; !st && i < from->n_series; i++) {
+        struct run_filter own = *filter;
+
+        if (series_is_by_step(&from->series[i]) && !is_whole(filter))
+            shift_to_steps(&own, run_step_of(from, 0));
+        st = run_series_copy(to, &from->series[i], own.first_iteration,
+                             own.last_iteration, err);
+    }
     for (size_t i = 0; !st && i < from->n_ledger; i++)
         st = run_ledger_add(to, &from->ledger[i], err);
     return st;
-}
-
-static bool is_whole(const struct run_filter *filter)
-{
-    return filter->first_iteration == 0 && filter->last_iteration == UINT64_MAX;
 }
 
 static bool has_iteration(const struct run_filter *filter, uint32_t iteration)

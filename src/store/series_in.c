@@ -85,7 +85,11 @@ enum assay_status series_read(struct loader *loader, struct error *err)
 
     if (!st)
         st = read_labels(loader, err);
-    return st ? st : read_points(loader, err);
+    if (!st)
+        st = read_points(loader, err);
+    if (!st)
+        run_series_number_steps(loader->run);
+    return st;
 }
 
 /* ---- ledger ------------------------------------------------------------ */

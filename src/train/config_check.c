@@ -2,6 +2,7 @@
 #include "train/config_internal.h"
 
 #include "base/nearest.h"
+#include "formats/model_kind.h"
 #include "models/models.h"
 #include "train/train_file.h"
 
@@ -21,6 +22,12 @@ static enum assay_status check_model(const struct train_config *config,
     if (train_file_is(name))
         return config_refuse(config, key, err,
                              "is \"%s\", and there is no such file", name);
+    if (access(name, F_OK) == 0) {
+        enum assay_status st = model_kind_check(name, err);
+
+        if (st)
+            return st;
+    }
     for (const char *const *known = model_names(); *known; known++)
         nearest_offer(&nearest, *known);
     if (nearest.candidate)

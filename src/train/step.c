@@ -224,7 +224,7 @@ end_step(struct trainer *trainer, const struct batch *batch, double rate,
         .wait_ns = batch->wait_ns,
         .is_warm_up = is_warm_up,
     };
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = step_series_learn(trainer, &step, err);
 
     trainer->position.step++;
     trainer->position.place = batch->after;
@@ -232,7 +232,7 @@ end_step(struct trainer *trainer, const struct batch *batch, double rate,
         report->first_loss = trainer->loss;
     report->last_loss = trainer->loss;
     report->n_steps = trainer->n_run;
-    if (!is_warm_up) {
+    if (!st && !is_warm_up) {
         count_work(trainer);
         st = step_series_put(trainer, &step, batch, err);
     }

@@ -1,37 +1,52 @@
-/* train/step_series.c - see trainer_internal.h: losses, rates and how the
- * machine behaved, a value a measured step. */
+/* train/step_series.c - see trainer_internal.h: losses and rates of every step,
+ * and how the machine behaved in those that were measured. */
 #include "train/trainer_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static enum assay_status put(struct trainer *trainer, const char *name,
-                             const char *unit, double value, struct error *err)
+static enum assay_status put_at(struct trainer *trainer, uint64_t at,
+                                const char *name, const char *unit,
+                                double value, struct error *err)
 {
     uint32_t series;
     enum assay_status st;
 
-    if (!isfinite(value))
+    if (!isfinite(value) || at >= RUN_NONE)
         return ASSAY_OK;
     st = run_series_add(trainer->series, name, unit, &series, err);
     if (!st)
-        st = run_series_put(trainer->series, series,
-                            (uint32_t)trainer->n_measured, value, err);
+        st = run_series_put(trainer->series, series, (uint32_t)at, value, err);
     return st;
 }
 
-static enum assay_status put_losses(struct trainer *trainer,
+/* Of a step that was measured. */
+static enum assay_status put(struct trainer *trainer, const char *name,
+                             const char *unit, double value, struct error *err)
+{
+    return put_at(trainer, trainer->n_measured, name, unit, value, err);
+}
+
+enum assay_status step_series_learn(struct trainer *trainer,
                                     const struct train_step *step,
                                     struct error *err)
 {
-    enum assay_status st = put(trainer, "train.loss", "", step->loss, err);
+    uint64_t before = step->step - 1;
+    enum assay_status st =
+        put_at(trainer, before, "train.loss", "", step->loss, err);
 
     for (size_t i = 0; !st && step->n_parts > 1 && i < step->n_parts; i++) {
         char name[128];
 
         snprintf(name, sizeof name, "train.%s", step->part_names[i]);
-        st = put(trainer, name, "", step->parts[i], err);
+        st = put_at(trainer, before, name, "", step->parts[i], err);
     }
+    if (!st)
+        st = put_at(trainer, before, "train.learning_rate", "",
+                    step->learning_rate, err);
+    if (!st)
+        st = put_at(trainer, before, "train.gradient_norm", "",
+                    step->gradient_norm, err);
     return st;
 }
 
@@ -40,19 +55,17 @@ static enum assay_status put_pace(struct trainer *trainer,
                                   const struct batch *batch, struct error *err)
 {
     double seconds = (double)step->duration_ns / 1e9;
+    enum assay_status st =
+        put_at(trainer, step->step - 1, "train.images_per_s", "img/s",
+               (double)step->n_images / seconds, err);
     const struct {
         const char *name, *unit;
         double value;
     } values[] = {
-        {"train.learning_rate", "", step->learning_rate},
-        {"train.gradient_norm", "", step->gradient_norm},
-        {"train.images_per_s", "img/s", (double)step->n_images / seconds},
-        {"train.step", "", (double)step->step},
         {"data.wait", "ms", (double)batch->wait_ns / 1e6},
         {"data.made", "ms", (double)batch->made_ns / 1e6},
         {"data.ready", "", (double)batch->n_ready},
     };
-    enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < sizeof values / sizeof *values; i++)
         st = put(trainer, values[i].name, values[i].unit, values[i].value, err);
@@ -97,10 +110,8 @@ enum assay_status step_series_put(struct trainer *trainer,
                                   const struct train_step *step,
                                   const struct batch *batch, struct error *err)
 {
-    enum assay_status st = put_losses(trainer, step, err);
+    enum assay_status st = put_pace(trainer, step, batch, err);
 
-    if (!st)
-        st = put_pace(trainer, step, batch, err);
     if (!st)
         st = put_recomputed(trainer, err);
     if (!st)

@@ -58,18 +58,13 @@ static enum assay_status count_classes(struct train_plan *plan,
                                        struct error *err)
 {
     struct survey survey = {0};
-    const struct shape *scores = NULL;
+    const struct shape *scores;
     enum assay_status st = survey_graph(&survey, graph, images, err);
 
     if (st)
         error_context(err, "%s with a batch of %lld", plan->model,
                       (long long)images->dims[0]);
-    if (!st && graph_output_count(graph)) {
-        uint32_t output = graph_output_at(graph, 0, NULL);
-
-        if (survey.is_known[output])
-            scores = &survey.values[output].shape;
-    }
+    scores = st ? NULL : survey_output_shape(&survey, graph, 0);
     if (!st &&
         (!scores || scores->rank != 2 || scores->dims[0] != images->dims[0]))
         st = refuse(plan, "its first output is no score for each class", err);

@@ -94,6 +94,11 @@ enum assay_status trainer_step(struct trainer *trainer,
 /* ---- step_series.c: what is told of every step --------------------------- */
 
 void step_series_begin(struct trainer *trainer);
+/* Losses and rates, of every step, warm-up included. */
+enum assay_status step_series_learn(struct trainer *trainer,
+                                    const struct train_step *step,
+                                    struct error *err);
+/* What else is known of a step that was measured; counts it. */
 enum assay_status step_series_put(struct trainer *trainer,
                                   const struct train_step *step,
                                   const struct batch *batch, struct error *err);

@@ -124,13 +124,16 @@ enum assay_status json_content(struct json_writer *json, const struct run *run,
 
 static void write_series(struct json_writer *json, const struct series *series)
 {
+    bool is_by_step = series_is_by_step(series); /* steps count from 1 */
+
     json_object_begin(json);
     json_member_string(json, "name", series->name);
     json_member_string(json, "unit", series->unit);
-    json_key(json, "iterations");
+    json_key(json, is_by_step ? "steps" : "iterations");
     json_inline_array_begin(json);
     for (size_t i = 0; i < series->n_points; i++)
-        json_write_uint(json, series->points[i].iteration);
+        json_write_uint(json,
+                        (uint64_t)series->points[i].iteration + is_by_step);
     json_array_end(json);
     json_key(json, "values");
     json_inline_array_begin(json);

@@ -3,7 +3,7 @@
  * What is not known is an empty field. The names of the columns are those of
  * the rows in view_json.c. */
 #include "base/decimal.h"
-#include "views/csv_text.h"
+#include "base/csv_text.h"
 #include "views/fields.h"
 #include "views/ranking.h"
 

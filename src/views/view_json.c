@@ -80,6 +80,8 @@ static enum assay_status write_latency(struct json_writer *json,
     json_object_begin(json);
     json_member_int(json, "warm_up", (int64_t)run_health_of(run)->warm_up);
     json_member_int(json, "measured", (int64_t)run_iteration_count(run));
+    if (run_step_of(run, 0))
+        json_member_int(json, "first_step", (int64_t)run_step_of(run, 0));
     json_member_string(json, "stopped", run_fact(run, "runs.stopped"));
     json_member_double(json, "precision_goal",
                        run_fact_number(run, "runs.precision_goal"));

@@ -14,7 +14,8 @@ enum { histogram_bins = 30 };
 struct writer {
     const struct run *run;
     struct sink *sink;
-    double began; /* seconds since 1970 */
+    double began;   /* seconds since 1970 */
+    uint64_t first; /* the step of a training that iteration 0 is; else 0 */
 };
 
 double run_began(const struct run *run)
@@ -27,12 +28,14 @@ double run_began(const struct run *run)
     return (double)timegm(&utc);
 }
 
-/* When an iteration happened. Those that are not remembered one by one get the
+/* When an iteration happened, and its number: in a training that of its step.
+ * Those that are not remembered one by one get the
  * moment the run began: steps are what TensorBoard's axis shows. */
 static struct event_time time_of(const struct writer *writer,
                                  uint32_t iteration)
 {
-    struct event_time when = {.wall = writer->began, .step = iteration};
+    struct event_time when = {.wall = writer->began,
+                              .step = (int64_t)(writer->first + iteration)};
     size_t low = 0, high = run_iterations_kept(writer->run);
 
     while (low < high) {
@@ -50,6 +53,20 @@ static struct event_time time_of(const struct writer *writer,
             when.wall += (double)found->start_ns / 1e9;
     }
     return when;
+}
+
+/* The same for a point of a series. */
+static struct event_time point_time(const struct writer *writer,
+                                    const struct series *series,
+                                    const struct series_point *point)
+{
+    uint64_t step = (uint64_t)point->iteration + 1;
+
+    if (!series_is_by_step(series))
+        return time_of(writer, point->iteration);
+    if (writer->first && step >= writer->first) /* behind the warm-up */
+        return time_of(writer, (uint32_t)(step - writer->first));
+    return (struct event_time){.wall = writer->began, .step = (int64_t)step};
 }
 
 static enum assay_status write_latency(const struct writer *writer,
@@ -135,7 +152,7 @@ static enum assay_status write_series(const struct writer *writer,
     for (size_t i = 0; !st && i < series->n_points; i++) {
         const struct series_point *point = &series->points[i];
 
-        st = event_scalar(writer->sink, time_of(writer, point->iteration),
+        st = event_scalar(writer->sink, point_time(writer, series, point),
                           str_text(&tag), point->value, err);
     }
     str_release(&tag);
@@ -192,7 +209,8 @@ enum assay_status view_tensorboard(const struct run *run,
                                    size_t n_pictures, struct sink *sink,
                                    struct error *err)
 {
-    const struct writer writer = {run, sink, run_began(run)};
+    const struct writer writer = {run, sink, run_began(run),
+                                  run_step_of(run, 0)};
     enum assay_status st = event_version(sink, writer.began, err);
 
     if (!st)

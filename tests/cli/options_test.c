@@ -42,6 +42,7 @@ static const struct option options[] = {
     {.name = "title",
      .kind = OPTION_TEXT,
      .value = "TEXT",
+     .is_once = true,
      .help = "what it is called",
      FIELD(title)},
     {.name = "output",
@@ -259,6 +260,12 @@ TEST(an_unknown_option_of_any_length_fits_the_message)
     CHECK_HAS(refusal("--aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee"
                       "ffffffffffgggggggggg=1"),
               "unknown option '--aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd...'");
+}
+
+TEST(an_option_that_may_be_given_once_is_refused_by_name_the_second_time)
+{
+    CHECK_STR(refusal("--title a --title=b"),
+              "--title is given twice; it takes one TEXT");
 }
 
 TEST(a_missing_value_is_told)

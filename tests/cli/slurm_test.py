@@ -21,8 +21,11 @@ dataset= cifar10
 bs= [1]
 stage= ['inference']
 profile_variables= ['latency', 'memory']
-log_dir= logs
+log_dir= {logs}
 """
+# What a line of #SBATCH, a shell and Slurm's patterns would each trip over.
+ODD = "it's \"so\" #1 $HOME"
+SIGNS = "100%j \\\\ %%"
 
 
 def skip(why):
@@ -136,9 +139,9 @@ PartitionName=all Nodes=here Default=YES MaxTime=INFINITE State=UP
                 child.wait()
 
 
-def check(slurm, work):
+def check(slurm, work, logs):
     with open(os.path.join(work, "config.ini"), "w") as config:
-        config.write(CONFIG)
+        config.write(CONFIG.format(logs=logs))
     dry = slurm.run(ASSAY, "campaign", "config.ini", "--launcher", "slurm",
                     "--shards", "2", "--dry-run", cwd=work)
     assert "#SBATCH --array=1-2" in dry.stdout, dry.stdout
@@ -148,12 +151,14 @@ def check(slurm, work):
     assert "Submitted batch job" in answer.stdout, answer.stdout
     wait_until(lambda: not slurm.run("squeue", "-h").stdout.strip(),
                "the jobs do not end", 120)
-    merged = slurm.run(ASSAY, "campaign", "merge", "logs", cwd=work)
+    merged = slurm.run(ASSAY, "campaign", "merge", logs, cwd=work)
     assert "2 logs, 2 new tests" in merged.stdout, merged.stdout + "".join(
-        open(os.path.join(work, "logs", name)).read()
-        for name in os.listdir(os.path.join(work, "logs"))
+        open(os.path.join(work, logs, name)).read()
+        for name in os.listdir(os.path.join(work, logs))
         if name.endswith(".txt"))
-    rows = open(os.path.join(work, "logs", "measurements.csv")).read()
+    for part in "12":
+        assert os.path.exists(os.path.join(work, logs, f"slurm-{part}.txt"))
+    rows = open(os.path.join(work, logs, "measurements.csv")).read()
     assert rows.splitlines()[1].startswith("mobilenetv2,90,1,inference,0,1,1,1")
     print("a campaign of two jobs ran and was merged")
 
@@ -174,6 +179,10 @@ with tempfile.TemporaryDirectory(dir="/tmp") as scratch:
                     lines = open(cluster.path(daemon), errors="replace")
                     print("".join(lines.readlines()[-4:]))
             skip(f"Slurm cannot be started here: {why}")
-        check(cluster, scratch)
+        check(cluster, scratch, "logs")
+        for name in (ODD, SIGNS):
+            odd = os.path.join(scratch, name)
+            os.mkdir(odd)
+            check(cluster, odd, f"logs of {name}")
     finally:
         cluster.close()

@@ -376,3 +376,54 @@ TEST(a_negative_size_of_an_input_is_refused)
     check_refused(make_model(made, 13), ASSAY_BAD_INPUT,
                   (const char *const[]){"'x'", "-3", NULL});
 }
+
+/* ---- products ----------------------------------------------------------- */
+
+/* Some rows of x [4,2], by a mask that is an input, through a layer of 3. */
+static struct str make_layer(int weight_type)
+{
+    static const float weight[6] = {1, 2, 3, 4, 5, 6}, bias[3] = {1, 2, 3};
+    static const int64_t dims[2] = {3, 2};
+    struct str made = {0}, tensor, node;
+
+    put_message(&made, GRAPH_INPUT, make_value("x", weight_type, "4x2"));
+    put_message(&made, GRAPH_INPUT, make_value("mask", ONNX_BOOL, "4"));
+    tensor = make_tensor("w", weight_type, dims, 2);
+    for (size_t i = 0; i < 6; i++) {
+        double wide = weight[i];
+
+        if (weight_type == ONNX_FLOAT)
+            put_float(&tensor, TENSOR_FLOATS, weight[i]);
+        else
+            put_bytes(&tensor, TENSOR_DOUBLES, &wide, sizeof wide);
+    }
+    put_message(&made, GRAPH_INITIALIZER, tensor);
+    if (weight_type == ONNX_FLOAT)
+        put_message(&made, GRAPH_INITIALIZER, make_floats("b", bias, 3));
+    node = make_node("Compress", "some", "x mask", "rows");
+    put_int_attribute(&node, "axis", 0);
+    put_message(&made, GRAPH_NODE, node);
+    node = make_node("Gemm", "fc",
+                     weight_type == ONNX_FLOAT ? "rows w b" : "rows w", "y");
+    put_int_attribute(&node, "transB", 1);
+    put_message(&made, GRAPH_NODE, node);
+    put_message(&made, GRAPH_OUTPUT, make_value("y", weight_type, "?x3"));
+    return make_model(made, 13);
+}
+
+TEST(a_layer_of_rows_that_only_running_tells_is_a_linear_one)
+{
+    load(make_layer(ONNX_FLOAT), ASSAY_OK);
+    CHECK_STR(graph_node(graph, 1)->op->name, "Linear");
+    close_all();
+}
+
+/* Backends know it in float32 alone. */
+TEST(a_layer_of_doubles_stays_a_product)
+{
+    enum { onnx_double = 11 };
+
+    load(make_layer(onnx_double), ASSAY_OK);
+    CHECK_STR(graph_node(graph, 1)->op->name, "Gemm");
+    close_all();
+}

@@ -196,6 +196,39 @@ TEST(a_function_that_cannot_be_served_is_refused_with_the_reason)
     assay_model_free(model);
 }
 
+TEST(an_argument_that_no_function_takes_is_refused_with_those_that_are_taken)
+{
+    static const struct assay_argument arguments[] = {
+        {"threshold", "0.5", "a number"}, {"teacher", "", "a model"}};
+    struct assay_model *model = small_model();
+    struct assay_profiler *profiler = small_profiler(model, NULL);
+    struct assay_error error = {0};
+    struct witness witness = {0};
+    struct assay_metric_function function = watched(&witness, 0);
+    struct assay_metric_function other = watched(&witness, 0);
+
+    CHECK_INT(assay_profiler_set(profiler, "bogus", "1", &error),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(error.text, "no metric takes 'bogus', nor any other argument");
+    function.arguments = arguments;
+    function.n_arguments = 2;
+    add(profiler, &function);
+    other.arguments = arguments;
+    other.n_arguments = 1;
+    add(profiler, &other);
+    CHECK_INT(assay_profiler_set(profiler, "bogus", "1", &error),
+              ASSAY_BAD_USAGE);
+    CHECK_STR(error.text, "no metric takes 'bogus'; arguments that are taken: "
+                          "threshold, teacher");
+    CHECK_INT(assay_profiler_set(profiler, "treshold", "1", &error),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(error.text, "did you mean 'threshold'?");
+    CHECK_STATUS(assay_profiler_set(profiler, "threshold", "1", &error),
+                 ASSAY_OK, &error);
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
 TEST(an_argument_has_its_default_and_the_profilers_own_are_there)
 {
     static const struct assay_argument arguments[] = {

@@ -3,8 +3,7 @@
 #include "predict/campaign.h"
 
 #include "base/file.h"
-#include "formats/net.h"
-#include "models/models.h"
+#include "campaign_case.h"
 #include "predict/campaign_names.h"
 #include "test.h"
 
@@ -21,24 +20,6 @@
 
 static struct error err;
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-
-    CHECK(file != NULL);
-    fputs(text, file);
-    CHECK_INT(fclose(file), 0);
-}
-
-static enum assay_status read_config(const char *name, const char *text,
-                                     struct campaign_config *config)
-{
-    *config = (struct campaign_config){0};
-    err = (struct error){0};
-    write_file(test_path(name), text);
-    return campaign_config_read(config, test_path(name), &err);
-}
-
 /* ---- networks and tests ---------------------------------------------------
  */
 
@@ -52,14 +33,13 @@ static void make_config(struct campaign_config *config, const char *more)
              "pruning_perc= [0, 50]\nmodel_path= %s\n[profile]\n"
              "dataset= cifar10\nbs= [4, 1, 2]\nrounds= 1\nlog_dir= %s\n%s",
              test_path("nets"), test_path("logs"), more);
-    CHECK_STATUS(read_config("run.ini", text, config), ASSAY_OK, &err);
+    case_read("run.ini", text, config);
 }
 
 static void make_tests(const struct campaign_config *config,
                        struct campaign_tests *tests)
 {
-    CHECK_STATUS(campaign_make_networks(config, NULL, NULL, &err), ASSAY_OK,
-                 &err);
+    CHECK_STATUS(campaign_make_networks(config, NULL, &err), ASSAY_OK, &err);
     *tests = (struct campaign_tests){0};
     CHECK_STATUS(campaign_list_tests(config, tests, &err), ASSAY_OK, &err);
 }
@@ -97,12 +77,11 @@ TEST(a_file_tells_network_level_and_repeat_also_of_names_with_numbers)
     struct campaign_config config;
     struct network_file file;
 
-    CHECK_STATUS(read_config("names.ini",
-                             "[create_network_dataset]\n"
-                             "networks= ['mine/own_2.onnx']\n"
-                             "pruning_perc= [0]\nmodel_path= x\n",
-                             &config),
-                 ASSAY_OK, &err);
+    case_read("names.ini",
+              "[create_network_dataset]\n"
+              "networks= ['mine/own_2.onnx']\n"
+              "pruning_perc= [0]\nmodel_path= x\n",
+              &config);
     check_split(&config, "nets/resnet18_30.net", "resnet18", 30, 0);
     check_split(&config, "nets/resnet18_30_2.net", "resnet18", 30, 2);
     check_split(&config, "resnet18.net", "resnet18", 0, 0);
@@ -121,14 +100,14 @@ TEST(a_file_of_tests_says_what_is_measured_of_its_networks)
     struct campaign_tests tests = {0};
     char text[512];
 
-    write_file(test_path("list.ini"),
+    case_write(test_path("list.ini"),
                "[some]\ntest_var= ['memory']\nbs= [8, 2]\n"
                "exec_stage= ['inference']\nmodel= ['nets/resnet18_30.net']\n");
     snprintf(text, sizeof text,
              "[profile]\nlog_dir= logs\nstage= ['training']\n"
              "test_config= %s\n",
              test_path("list.ini"));
-    CHECK_STATUS(read_config("device.ini", text, &config), ASSAY_OK, &err);
+    case_read("device.ini", text, &config);
     CHECK_STATUS(campaign_list_tests(&config, &tests, &err), ASSAY_OK, &err);
     CHECK_INT(tests.n, 2);
     CHECK_INT(tests.items[0].batch, 2);
@@ -146,10 +125,11 @@ static void check_list_refused(const char *list, const char *part)
     struct campaign_tests tests = {0};
     char text[512];
 
-    write_file(test_path("list.ini"), list);
+    case_write(test_path("list.ini"), list);
     snprintf(text, sizeof text, "[profile]\nlog_dir= logs\ntest_config= %s\n",
              test_path("list.ini"));
-    CHECK_STATUS(read_config("device.ini", text, &config), ASSAY_OK, &err);
+    case_read("device.ini", text, &config);
+    err = (struct error){0};
     CHECK_INT(campaign_list_tests(&config, &tests, &err), ASSAY_BAD_INPUT);
     CHECK_HAS(err.text, part);
     campaign_config_release(&config);
@@ -166,77 +146,6 @@ TEST(a_file_of_tests_that_is_wrong_is_told_with_its_place)
     check_list_refused("[a]\nbs= [1]\n", "line 1: [a] has no list of models");
     check_list_refused("[a]\nbs= [1]\nmodel= ['a_97.net']\n",
                        "with a level of 0 to 95");
-}
-
-static void check_network_refused(const char *name, const char *part)
-{
-    struct campaign_config config;
-    char text[512];
-
-    snprintf(text, sizeof text,
-             "[create_network_dataset]\nnetworks= ['%s']\n"
-             "pruning_perc= [0]\nmodel_path= %s\n",
-             name, test_path("none"));
-    CHECK_STATUS(read_config("net.ini", text, &config), ASSAY_OK, &err);
-    CHECK(campaign_make_networks(&config, NULL, NULL, &err) != ASSAY_OK);
-    CHECK_HAS(err.text, part);
-    campaign_config_release(&config);
-}
-
-TEST(networks_that_are_not_there_are_named)
-{
-    check_network_refused("resnet19", "there is no network 'resnet19'");
-    check_network_refused("models/resnet.py", "written in Python");
-    check_network_refused("x.onnx", "x.onnx");
-    check_network_refused("faster-rcnn", "a campaign measures classifiers");
-}
-
-/* A network of two convolutions, with weights or without. */
-static void write_network(const char *name, bool has_weights)
-{
-    static const char text[] =
-        "assay-net 1\nmodel own Net\nmodule a Conv2d\nmodule b Conv2d\n"
-        "input images float32 ?x3x8x8\n"
-        "parameter a.weight float32 8x3x3x3 normal 0.2\n"
-        "parameter b.weight float32 4x8x1x1 normal 0.2\n"
-        "%0 = Conv2d(images, a.weight, -, -) in a stride=1,1 dilation=1,1 "
-        "groups=1\n"
-        "%1 = Conv2d(%0, b.weight, -, -) in b stride=1,1 dilation=1,1 "
-        "groups=1\noutput y %1\n";
-    const struct net_notes notes = {0};
-    struct pool *pool;
-    struct graph *graph;
-
-    CHECK_STATUS(pool_new(&pool, &err), ASSAY_OK, &err);
-    CHECK_STATUS(net_read(text, strlen(text), pool, &graph, &err), ASSAY_OK,
-                 &err);
-    if (has_weights)
-        CHECK_STATUS(model_fill(graph, pool, 0, &err), ASSAY_OK, &err);
-    CHECK_STATUS(net_save(graph, test_path(name), &notes, &err), ASSAY_OK,
-                 &err);
-    graph_free(graph);
-    pool_free(pool);
-}
-
-TEST(by_norm_pruned_networks_keep_the_weights_that_were_compared)
-{
-    struct campaign_config config;
-    char text[2048];
-
-    write_network("own.net", true);
-    write_network("bare.net", false);
-    snprintf(text, sizeof text,
-             "[create_network_dataset]\nnetworks= ['%s', '%s']\n"
-             "pruning_perc= [50]\nmode= l1\nmodel_path= %s\n",
-             test_path("own.net"), test_path("bare.net"), test_path("l1"));
-    CHECK_STATUS(read_config("l1.ini", text, &config), ASSAY_OK, &err);
-    CHECK_STATUS(campaign_make_networks(&config, NULL, NULL, &err), ASSAY_OK,
-                 &err);
-    CHECK_INT(access(test_path("l1/own_50.net"), R_OK), 0);
-    CHECK_INT(access(test_path("l1/own_50.safetensors"), R_OK), 0);
-    CHECK_INT(access(test_path("l1/bare_50.net"), R_OK), 0);
-    CHECK(access(test_path("l1/bare_50.safetensors"), F_OK) != 0);
-    campaign_config_release(&config);
 }
 
 /* ---- tests that go wrong ---------------------------------------------------
@@ -361,7 +270,7 @@ static struct campaign_progress run(const struct campaign_config *config,
     return progress;
 }
 
-TEST(after_a_failure_larger_batches_are_skipped_where_that_is_asked_for)
+TEST(where_memory_ran_out_larger_batches_are_skipped_if_that_is_asked_for)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -383,6 +292,68 @@ TEST(after_a_failure_larger_batches_are_skipped_where_that_is_asked_for)
     progress = run(&config, &tests, log, take_much, (size_t)1 << 29, 0, 0);
     CHECK_INT(progress.n_failed, 2); /* batch 1 of both */
     CHECK_INT(progress.n_skipped, 4);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+/* Batch 2 has an op that nobody knows, batch 4 would do. */
+static enum assay_status refuse_two(const struct campaign_test *test,
+                                    const struct campaign_limits *limits,
+                                    struct campaign_result *result,
+                                    struct error *error)
+{
+    return test->batch == 2 ? error_set(error, ASSAY_UNSUPPORTED, "no such op")
+                            : be_quick(test, limits, result, error);
+}
+
+TEST(a_failure_that_is_not_of_memory_skips_no_larger_batches)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+
+    make_config(&config, "till_first_fail= True\nstage= ['inference']\n"
+                         "profile_variables= ['memory']\n");
+    make_tests(&config, &tests);
+    log = open_log("other.sqlite");
+    progress = run(&config, &tests, log, refuse_two, 0, 0, 0);
+    CHECK_INT(progress.n_done, 6);
+    CHECK_INT(progress.n_failed, 2); /* batch 2 of both levels */
+    CHECK_INT(progress.n_skipped, 0);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+static void log_failure(struct campaign_log *log,
+                        const struct campaign_test *test, const char *reason)
+{
+    struct campaign_result result = {0};
+
+    snprintf(result.reason, sizeof result.reason, "%s", reason);
+    CHECK_STATUS(campaign_log_add(log, test, &result, false, &err), ASSAY_OK,
+                 &err);
+}
+
+TEST(a_campaign_that_goes_on_skips_what_it_would_have_skipped_before)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+
+    make_config(&config, "till_first_fail= True\nstage= ['inference']\n"
+                         "profile_variables= ['memory']\n");
+    make_tests(&config, &tests);
+    log = open_log("resumed.sqlite");
+    log_failure(log, &tests.items[0], "out of memory at a limit of 1 MiB");
+    log_failure(log, &tests.items[3], "no answer within 600 s");
+    progress = run(&config, &tests, log, be_quick, 0, 0, 0);
+    CHECK_INT(progress.n_before, 2);
+    CHECK_INT(progress.n_skipped, 2); /* of the first level */
+    CHECK_INT(progress.n_failed, 0);
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
@@ -410,13 +381,11 @@ static size_t count_tests(const char *name)
     make_config(&config, "");
     make_tests(&config, &tests);
     for (size_t i = 0; i < tests.n; i++) {
-        size_t n_rounds;
-        bool is_passed;
+        struct campaign_result before;
 
-        CHECK_STATUS(campaign_log_find(log, &tests.items[i], &n_rounds,
-                                       &is_passed, &err),
+        CHECK_STATUS(campaign_log_find(log, &tests.items[i], &before, &err),
                      ASSAY_OK, &err);
-        n += n_rounds > 0;
+        n += before.n_rounds > 0;
     }
     campaign_log_close(log);
     campaign_tests_release(&tests);
@@ -525,8 +494,7 @@ TEST(a_round_that_fails_leaves_what_was_measured)
     struct campaign_tests tests;
     struct campaign_progress progress;
     struct campaign_log *log;
-    size_t n_rounds;
-    bool is_passed;
+    struct campaign_result before;
 
     make_config(&config, "profile_variables= ['latency']\n");
     make_tests(&config, &tests);
@@ -535,11 +503,10 @@ TEST(a_round_that_fails_leaves_what_was_measured)
     config.profile.rounds = 2;
     progress = run(&config, &tests, log, crash, 0, 0, 0);
     CHECK_INT(progress.n_before, 12);
-    CHECK_STATUS(
-        campaign_log_find(log, &tests.items[0], &n_rounds, &is_passed, &err),
-        ASSAY_OK, &err);
-    CHECK_INT(n_rounds, 2);
-    CHECK(is_passed);
+    CHECK_STATUS(campaign_log_find(log, &tests.items[0], &before, &err),
+                 ASSAY_OK, &err);
+    CHECK_INT(before.n_rounds, 2);
+    CHECK(before.is_passed);
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
@@ -554,8 +521,7 @@ TEST(a_log_without_rounds_is_read_as_one_of_one_round)
     struct campaign_result result = {.is_passed = true, .latency_ms = 3};
     struct campaign_log *log = open_log("old.sqlite");
     sqlite3 *db;
-    size_t n_rounds;
-    bool is_passed;
+    struct campaign_result before;
 
     CHECK_STATUS(campaign_log_add(log, &some_test, &result, false, &err),
                  ASSAY_OK, &err);
@@ -564,11 +530,10 @@ TEST(a_log_without_rounds_is_read_as_one_of_one_round)
     CHECK_INT(sqlite3_exec(db, old, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     log = open_log("old.sqlite");
-    CHECK_STATUS(
-        campaign_log_find(log, &some_test, &n_rounds, &is_passed, &err),
-        ASSAY_OK, &err);
-    CHECK_INT(n_rounds, 1);
-    CHECK(is_passed);
+    CHECK_STATUS(campaign_log_find(log, &some_test, &before, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(before.n_rounds, 1);
+    CHECK(before.is_passed);
     campaign_log_close(log);
 }
 
@@ -641,6 +606,83 @@ TEST(the_data_folder_of_a_campaign_is_one_that_fingerprints_read)
     campaign_config_release(&config);
 }
 
+TEST(rows_are_expected_of_what_passed_and_of_what_is_not_measured_yet)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_log *log;
+    struct data_set set = {0};
+    struct campaign_test other = some_test;
+    struct campaign_result passed = {.is_passed = true};
+
+    make_config(&config, "");
+    make_tests(&config, &tests);
+    CHECK_STATUS(campaign_expect_rows(&tests, NULL, &set, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(set.n_rows, 24);
+    CHECK_INT(set.n_descriptions, 2);
+    data_set_release(&set);
+
+    log = open_log("expected.sqlite");
+    log_failure(log, &tests.items[0], "killed by signal 11");
+    CHECK_STATUS(campaign_log_add(log, &tests.items[1], &passed, false, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(campaign_log_add(log, &other, &passed, false, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(campaign_expect_rows(&tests, log, &set, &err), ASSAY_OK, &err);
+    CHECK_INT(set.n_rows, 24); /* one failed, one is of another campaign */
+    CHECK_INT(set.n_descriptions, 3);
+    CHECK_NEAR(set.rows[0].value[TARGET_LATENCY], 1, 0);
+    CHECK(isnan(set.rows[0].value[TARGET_MEMORY]));
+    data_set_release(&set);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+/* Files may be called anything, and so may the modules in them. */
+TEST(names_that_a_spreadsheet_would_run_are_read_back_as_they_are)
+{
+    static const char text[] =
+        "assay-net 1\nmodel own Net\nmodule \"=HYPERLINK(1,2)\" Conv2d\n"
+        "input images float32 ?x3x8x8\n"
+        "parameter w float32 8x3x3x3 normal 0.2\n"
+        "%0 = Conv2d(images, w, -, -) in \"=HYPERLINK(1,2)\" stride=1,1 "
+        "dilation=1,1 groups=1\noutput y %0\n";
+    static const char *const names[] = {"'=2", "=2+5, \"x\"", "@a", "-3"};
+    struct campaign_result passed = {.is_passed = true, .latency_ms = 3};
+    struct campaign_log *log = open_log("formula.sqlite");
+    struct data_set set = {0};
+    struct str layers = {0};
+
+    CHECK_INT(mkdir(test_path("formula"), 0777), 0);
+    case_write(test_path("formula/own.net"), text);
+    for (size_t i = 0; i < 4; i++) {
+        struct campaign_test test = {.network = names[i],
+                                     .file = test_path("formula/own.net"),
+                                     .batch = 1};
+
+        CHECK_STATUS(campaign_log_add(log, &test, &passed, false, &err),
+                     ASSAY_OK, &err);
+    }
+    CHECK_STATUS(campaign_write_csv(log, test_path("formula"), &err), ASSAY_OK,
+                 &err);
+    campaign_log_close(log);
+    CHECK_STATUS(
+        file_read(test_path("formula/layers.csv"), 1 << 16, &layers, &err),
+        ASSAY_OK, &err);
+    CHECK_HAS(layers.text, "\"'@a\",0,0,\"'=HYPERLINK(1,2)\",3,8,");
+    CHECK_HAS(layers.text, "\n-3,0,0,");
+    str_release(&layers);
+    CHECK_STATUS(data_set_read(&set, test_path("formula"), &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(set.n_rows, 4);
+    CHECK_INT(set.n_undescribed, 0);
+    for (size_t i = 0; i < 4; i++)
+        CHECK(data_set_find(&set, names[i], 0) != SIZE_MAX);
+    data_set_release(&set);
+}
+
 /* Rows of a campaign that say "this did not fit". */
 static size_t count_failed(const char *name, campaign_measure *measure)
 {
@@ -684,7 +726,7 @@ TEST(a_log_that_is_none_is_refused)
     struct campaign_log *log;
 
     err = (struct error){0};
-    write_file(test_path("text.sqlite"),
+    case_write(test_path("text.sqlite"),
                "this is a text of more than a few bytes, and no database\n");
     CHECK_INT(campaign_log_open(test_path("text.sqlite"), &log, &err),
               ASSAY_BAD_INPUT);
@@ -717,4 +759,35 @@ TEST(a_network_is_measured_in_both_stages)
     }
     campaign_tests_release(&tests);
     campaign_config_release(&config);
+}
+
+/* The last parameter of rank 1 is a convolution's bias, as in what PyTorch
+ * exports: it folds norms into biases and writes those behind the others. */
+TEST(labels_of_training_are_below_the_width_of_the_output)
+{
+    static const char text[] =
+        "assay-net 1\nmodel own Net\nmodule a Conv2d\nmodule pool "
+        "AdaptiveAvgPool2d\nmodule fc Linear\n"
+        "input images float32 ?x3x8x8\n"
+        "parameter fc.weight float32 2x512 normal 0.2\n"
+        "parameter fc.bias float32 2 zero\n"
+        "parameter a.weight float32 512x3x1x1 normal 0.2\n"
+        "parameter a.bias float32 512 zero\n"
+        "%0 = Conv2d(images, a.weight, a.bias, -) in a stride=1,1 "
+        "dilation=1,1 groups=1\n"
+        "%1 = AdaptiveAvgPool2d(%0) in pool size=1,1\n"
+        "%2 = Flatten(%1)\n"
+        "%3 = Linear(%2, fc.weight, fc.bias) in fc\noutput y %3\n";
+    struct campaign_limits limits = {.seconds = 300, .n_threads = 1};
+    struct campaign_test test = {.network = "own",
+                                 .file = test_path("own_0.net"),
+                                 .batch = 8,
+                                 .stage = STAGE_TRAINING,
+                                 .target = TARGET_MEMORY};
+    struct campaign_result result = {0};
+
+    case_write(test.file, text);
+    err = (struct error){0};
+    CHECK_STATUS(campaign_measure_here(&test, &limits, &result, &err), ASSAY_OK,
+                 &err);
 }

@@ -152,6 +152,16 @@ static void *record_together(void *name)
     return NULL;
 }
 
+static atomic_uint n_joined;
+
+static void *join_and_wait(void *name)
+{
+    assay_thread(name);
+    atomic_fetch_add(&n_joined, 1);
+    pthread_barrier_wait(&barrier);
+    return NULL;
+}
+
 TEST(threads_that_live_together_have_lanes_of_their_own)
 {
     pthread_t threads[n_threads];
@@ -167,6 +177,33 @@ TEST(threads_that_live_together_have_lanes_of_their_own)
     run = recorded_stop();
     CHECK_INT(count_threads(run, "worker"), n_threads);
     CHECK_INT(stats_of(run, "work").calls, n_threads);
+    run_free(run);
+}
+
+TEST(threads_are_in_the_order_in_which_they_joined)
+{
+    pthread_t threads[n_threads];
+    char names[n_threads][8];
+    struct run *run;
+
+    recorded_start(NULL);
+    assay_thread("boss");
+    pthread_barrier_init(&barrier, NULL, n_threads);
+    for (int i = 0; i < n_threads; i++) {
+        uint64_t before = atomic_load(&n_joined);
+
+        snprintf(names[i], sizeof names[i], "%d", i);
+        threads[i] = start_thread(join_and_wait, names[i]);
+        while (atomic_load(&n_joined) == before)
+            usleep(100);
+    }
+    for (int i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&barrier);
+    run = recorded_stop();
+    CHECK_STR(run_thread(run, 0)->name, "boss");
+    for (uint32_t i = 0; i < n_threads; i++)
+        CHECK_STR(run_thread(run, i + 1)->name, names[i]);
     run_free(run);
 }
 

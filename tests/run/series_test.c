@@ -242,3 +242,109 @@ TEST(a_series_of_numbers_does_not_become_one_of_names)
     CHECK_INT(run_series_restore(run, id, 2, &err), ASSAY_BAD_INPUT);
     run_free(run);
 }
+
+/* ---- the steps of a training -------------------------------------------- */
+
+/* Losses of steps, each as large as its number, and a value an iteration. */
+static struct run *training_of(uint32_t first, uint32_t n, const char *step)
+{
+    struct error err = {0};
+    struct run *run;
+    uint32_t loss, other, thread;
+
+    OK(run_new(&run, &err));
+    OK(run_fact_set(run, "training.first_step", step, &err));
+    run_health(run)->warm_up = 2;
+    OK(run_series_add(run, "train.loss", "", &loss, &err));
+    OK(run_series_add(run, "data.wait", "ms", &other, &err));
+    for (uint32_t i = 0; i < n; i++)
+        OK(run_series_put(run, loss, first + i, first + i + 1, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    for (uint32_t i = 0; i < n - 2; i++) {
+        struct sample sample = {.iteration = i,
+                                .start_ns = 10 * (int64_t)i,
+                                .duration_ns = 10,
+                                .self_ns = 10,
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        OK(run_count(run, &sample, &err));
+        OK(run_series_put(run, other, i, i, &err));
+    }
+    return run;
+}
+
+TEST(an_iteration_of_a_training_is_a_step_of_it)
+{
+    struct run *run = training_of(10, 6, "11");
+    struct error err = {0};
+
+    CHECK_INT(run_step_of(run, 0), 13);
+    CHECK_INT(run_step_of(run, 3), 16);
+    OK(run_fact_set(run, "training.first_step", "", &err));
+    CHECK_INT(run_step_of(run, 0), 0);
+    run_free(run);
+}
+
+TEST(a_part_of_a_training_has_the_losses_of_its_steps)
+{
+    struct run *run = training_of(10, 6, "11"), *part;
+    struct run_filter filter = {.first_iteration = 1, .last_iteration = 2};
+    const struct series *loss;
+    struct error err = {0};
+
+    OK(run_seal(run, &err));
+    OK(run_subset(run, &filter, &part, &err));
+    loss = run_series_find(part, "train.loss");
+    CHECK_INT(loss->n_points, 2);
+    CHECK_NEAR(loss->points[0].value, 14, 0); /* iteration 1 is step 14 */
+    CHECK_INT(run_series_find(part, "data.wait")->n_points, 2);
+    run_free(part);
+    filter = (struct run_filter){.last_iteration = UINT64_MAX};
+    OK(run_subset(run, &filter, &part, &err));
+    CHECK_INT(run_series_find(part, "train.loss")->n_points, 6);
+    run_free(part);
+    run_free(run);
+}
+
+TEST(a_run_of_before_is_numbered_by_its_steps)
+{
+    struct error err = {0};
+    struct run *run;
+    uint32_t loss, step;
+
+    OK(run_new(&run, &err));
+    OK(run_series_add(run, "train.step", "", &step, &err));
+    OK(run_series_add(run, "train.loss", "", &loss, &err));
+    for (uint32_t i = 0; i < 4; i++) {
+        OK(run_series_put(run, loss, i, 1, &err));
+        OK(run_series_put(run, step, i, 4 + i, &err));
+    }
+    run_series_number_steps(run);
+    CHECK(run_series_find(run, "train.step") == NULL);
+    CHECK_INT(run_series_count(run), 1);
+    CHECK_INT(run_series(run, 0)->n_points, 4);
+    CHECK_INT(run_series(run, 0)->points[0].iteration, 3);
+    CHECK_INT(run_series(run, 0)->points[3].iteration, 6);
+    run_free(run);
+}
+
+TEST(a_training_joined_with_what_it_went_on_as_has_each_step_once)
+{
+    struct run *run = training_of(0, 6, "1"), *more = training_of(4, 6, "5");
+    const struct series *loss;
+    struct error err = {0};
+
+    OK(run_seal(run, &err));
+    OK(run_seal(more, &err));
+    OK(run_merge(run, more, &err));
+    loss = run_series_find(run, "train.loss");
+    CHECK_INT(loss->n_points, 10);
+    for (uint32_t i = 0; i < 10; i++) {
+        CHECK_INT(loss->points[i].iteration, i);
+        CHECK_NEAR(loss->points[i].value, i + 1, 0);
+    }
+    CHECK_INT(run_series_find(run, "data.wait")->n_points, 8);
+    run_free(more);
+    run_free(run);
+}

@@ -308,3 +308,26 @@ TEST(a_bad_place_is_told_when_the_file_is_opened)
     err = (struct error){0};
     CHECK_INT(store_open("", &writer, &err), ASSAY_IO);
 }
+
+/* As they were written when steps had a series of their own. */
+TEST(a_training_of_before_is_read_by_its_steps)
+{
+    struct error err = {0};
+    struct run *run, *loaded;
+    uint32_t loss, step;
+
+    OK(run_new(&run, &err));
+    OK(run_series_add(run, "train.loss", "", &loss, &err));
+    OK(run_series_add(run, "train.step", "", &step, &err));
+    for (uint32_t i = 0; i < 3; i++) {
+        OK(run_series_put(run, loss, i, 1, &err));
+        OK(run_series_put(run, step, i, 4 + i, &err));
+    }
+    OK(run_seal(run, &err));
+    OK(store_save(run, test_path("before.assay"), &err));
+    OK(store_load(test_path("before.assay"), &loaded, &err));
+    CHECK(run_series_find(loaded, "train.step") == NULL);
+    CHECK_INT(run_series_find(loaded, "train.loss")->points[0].iteration, 3);
+    run_free(loaded);
+    run_free(run);
+}

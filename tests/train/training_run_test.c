@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct error err;
@@ -119,29 +120,70 @@ TEST(modules_have_their_arithmetic)
     small_training_free(&training);
 }
 
-static const struct series *series_of(const struct run *run, const char *name)
+static const struct series *series_of(const struct run *run, const char *name,
+                                      size_t n, uint32_t first)
 {
     const struct series *series = run_series_find(run, name);
 
     if (!series)
         print_error("no series %s\n", name);
     CHECK(series != NULL);
-    CHECK_INT(series->n_points, 10);
+    CHECK_INT(series->n_points, n);
+    CHECK_INT(series->points[0].iteration, first);
     return series;
 }
 
-TEST(losses_and_rates_are_series_of_the_measured_steps)
+TEST(losses_and_rates_are_series_of_all_steps_warm_up_included)
 {
     struct small_training training;
     struct run *run = record(&training);
-    const struct series *loss = series_of(run, "train.loss");
+    const struct series *loss = series_of(run, "train.loss", 12, 0);
 
-    CHECK_NEAR(loss->points[9].value, report.last_loss, 0);
-    CHECK_NEAR(series_of(run, "train.learning_rate")->points[3].value, 0.01,
-               1e-12);
-    CHECK(series_of(run, "train.gradient_norm")->points[0].value > 0);
-    CHECK(series_of(run, "train.images_per_s")->points[0].value > 0);
-    CHECK_NEAR(series_of(run, "train.step")->points[0].value, 3, 0);
+    CHECK_NEAR(loss->points[0].value, report.first_loss, 0);
+    CHECK_NEAR(loss->points[11].value, report.last_loss, 0);
+    CHECK_NEAR(series_of(run, "train.learning_rate", 12, 0)->points[3].value,
+               0.01, 1e-12);
+    CHECK(series_of(run, "train.gradient_norm", 12, 0)->points[0].value > 0);
+    CHECK_INT(run_step_of(run, 0), 3); /* of what was measured */
+    run_free(run);
+    small_training_free(&training);
+}
+
+TEST(what_was_measured_of_steps_begins_behind_the_warm_up)
+{
+    struct small_training training;
+    struct run *run = record(&training);
+
+    /* The first by the number of its step, the other by its iteration. */
+    CHECK(series_of(run, "train.images_per_s", 10, 2)->points[0].value > 0);
+    series_of(run, "data.wait", 10, 0);
+    run_free(run);
+    small_training_free(&training);
+}
+
+TEST(a_resumed_training_goes_on_with_the_numbers_of_its_steps)
+{
+    struct small_training training;
+    struct run *run = NULL;
+    char checkpoint[512];
+
+    snprintf(checkpoint, sizeof checkpoint, "%s",
+             test_path("resumed.safetensors"));
+    small_training_make(&training);
+    training.options.checkpoint_path = checkpoint;
+    training.options.n_steps = 5;
+    CHECK_STATUS(small_training_run(&training, &report, &err), ASSAY_OK, &err);
+    small_training_free(&training);
+    small_training_make(&training);
+    training.options.resume = checkpoint;
+    training.options.run_path = test_path("resumed.assay");
+    training.options.n_steps = 9;
+    training.options.n_warm_up = 1;
+    CHECK_STATUS(small_training_run(&training, &report, &err), ASSAY_OK, &err);
+    CHECK_STATUS(store_load(training.options.run_path, &run, &err), ASSAY_OK,
+                 &err);
+    series_of(run, "train.loss", 4, 5); /* steps 6 to 9 */
+    CHECK_INT(run_step_of(run, 0), 7);
     run_free(run);
     small_training_free(&training);
 }

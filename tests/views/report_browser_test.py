@@ -394,11 +394,19 @@ class Training(Report):
     def test_the_loss_is_drawn_over_the_steps(self):
         self.show("training", "training")
         points = self.find_all("#view-training .point")
-        self.assertEqual(len(points), 8)
+        self.assertEqual(len(points), 11)  # of which 3 warmed up
         heights = [float(point.get_attribute("cy")) for point in points]
         self.assertEqual(heights, sorted(heights))  # it falls
-        self.assertEqual(points[7].get_attribute("aria-label"),
+        self.assertEqual(points[0].get_attribute("aria-label"),
+                         "step 1, loss 5.50")
+        self.assertEqual(points[10].get_attribute("aria-label"),
                          "step 11, loss 0.500")
+        self.hover(points[2])
+        for part in ("step 3", "not measured, warm-up", "loss4.5"):
+            self.assertIn(part, self.tooltip())
+        self.hover(points[3])
+        for part in ("step 4", "200", "loss4", "wait20"):
+            self.assertIn(part, self.tooltip())
         self.keep("training")
 
     def test_time_is_not_held_against_photographs(self):

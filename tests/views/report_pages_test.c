@@ -81,10 +81,11 @@ static struct run *made_steps(void)
 {
     static const char *const facts[][2] = {{"settings.mode", "training"},
                                            {"training.images_per_s", "10"},
+                                           {"training.first_step", "1"},
                                            {"loader.stall_share", "0.1"},
                                            {"config.training.steps", "11"}};
     struct run *run;
-    uint32_t thread, loss, step, forward;
+    uint32_t thread, loss, wait, forward;
 
     CHECK_STATUS(run_new(&run, &err), ASSAY_OK, &err);
     CHECK_STATUS(run_name_root(run, "training", "", &err), ASSAY_OK, &err);
@@ -92,8 +93,11 @@ static struct run *made_steps(void)
                  ASSAY_OK, &err);
     CHECK_STATUS(run_series_add(run, "train.loss", "", &loss, &err), ASSAY_OK,
                  &err);
-    CHECK_STATUS(run_series_add(run, "train.step", "", &step, &err), ASSAY_OK,
+    CHECK_STATUS(run_series_add(run, "data.wait", "ms", &wait, &err), ASSAY_OK,
                  &err);
+    run_health(run)->warm_up = 3;
+    for (uint32_t i = 0; i < 11; i++) /* those of the warm-up too */
+        CHECK_INT(run_series_put(run, loss, i, 5.5 - 0.5 * i, &err), ASSAY_OK);
     forward = made_scope(run, RUN_ROOT, "forward", "");
     for (uint32_t i = 0; i < 8; i++) {
         made_call(run, made_scope(run, RUN_ROOT, "data", ""), 0, i, 20, 20);
@@ -106,8 +110,7 @@ static struct run *made_steps(void)
         made_call(run, made_scope(run, RUN_ROOT, "optimizer", ""), 0, i, 15,
                   15);
         made_call(run, RUN_ROOT, 0, i, 200, 4);
-        CHECK_INT(run_series_put(run, loss, i, 4 - 0.5 * i, &err), ASSAY_OK);
-        CHECK_INT(run_series_put(run, step, i, 4 + i, &err), ASSAY_OK);
+        CHECK_INT(run_series_put(run, wait, i, 20, &err), ASSAY_OK);
     }
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         CHECK_INT(run_fact_set(run, facts[i][0], facts[i][1], &err), ASSAY_OK);

@@ -280,3 +280,45 @@ TEST(a_run_without_iterations_still_has_its_table)
     str_release(&file);
     run_free(run);
 }
+
+/* A training of 3 steps to warm up and more behind them, resumed at step 101.
+ */
+static struct run *made_training(void)
+{
+    struct run *run = made_detector();
+    struct error err = {0};
+    uint32_t loss, wait;
+
+    OK(run_fact_set(run, "training.first_step", "101", &err));
+    run_health(run)->warm_up = 3;
+    OK(run_series_add(run, "train.loss", "", &loss, &err));
+    OK(run_series_add(run, "data.wait", "ms", &wait, &err));
+    for (uint32_t i = 0; i < 6; i++)
+        OK(run_series_put(run, loss, 100 + i, 6 - i, &err));
+    for (uint32_t i = 0; i < 3; i++)
+        OK(run_series_put(run, wait, i, i, &err));
+    return run;
+}
+
+static void check_steps(const struct str *file, const char *tag, size_t n,
+                        uint64_t first)
+{
+    struct span event;
+
+    for (size_t i = 0; i < n; i++) {
+        CHECK(find_value(file, tag, VALUE_SIMPLE, i, &event).n > 0);
+        CHECK_INT(message_field(event, EVENT_STEP).varint, first + i);
+    }
+}
+
+TEST(steps_are_those_of_the_training_from_its_first)
+{
+    struct run *run = made_training();
+    struct str file = written(run, NULL, 0);
+
+    check_steps(&file, "train/loss", 6, 101);
+    check_steps(&file, "data/wait", 3, 104); /* behind the warm-up */
+    check_steps(&file, "latency_ms", 10, 104);
+    str_release(&file);
+    run_free(run);
+}

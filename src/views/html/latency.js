@@ -89,7 +89,14 @@ function drawHistogram(report, place) {
 
 /* The value of a series in each iteration, by iteration. */
 function seriesValues(series) {
-  return new Map(series.iterations.map((iteration, i) => [iteration, series.values[i]]));
+  return new Map((series.iterations ?? []).map((iteration, i) => [iteration, series.values[i]]));
+}
+
+/* Where a series has its value of an iteration; -1: nowhere. What a training
+ * tells of its steps is numbered by them. */
+function placeInSeries(run, series, index) {
+  return series.steps ? series.steps.indexOf((run.firstStep || 1) + index)
+                      : series.iterations.indexOf(index);
 }
 
 /* Those that stand apart, with what was different in them. */
@@ -101,11 +108,12 @@ function seriesLabel(name) {
   return name.replace(/^[a-z]+\./, "").replaceAll("_", " ");
 }
 
-/* What else is known of an iteration. */
+/* What else is known of an iteration. Those of a training's warm-up come before
+ * the first, and nobody measured them. */
 function iterationLines(run, index, ms) {
-  const rows = [["time", timeText(ms)]];
+  const rows = [["time", index < 0 ? "not measured, warm-up" : timeText(ms)]];
   for (const series of run.series.values()) {
-    const at = series.iterations.indexOf(index);
+    const at = placeInSeries(run, series, index);
     if (at < 0)
       continue;
     const value = series.values[at];
@@ -118,7 +126,8 @@ function iterationLines(run, index, ms) {
   const slow = slowIterations(run).find(item => item.iteration === index);
   if (slow)
     rows.push(["slow", slow.cause || "for no known cause"]);
-  return [tooltipHead(`iteration ${index + 1}`), pairs(rows)];
+  const head = run.firstStep ? `step ${run.firstStep + index}` : `iteration ${index + 1}`;
+  return [tooltipHead(head), pairs(rows)];
 }
 
 function drawInOrder(report, place) {

@@ -18,6 +18,7 @@ function readRun(data, side) {
     series,
     label: data.run.source || `run ${side + 1}`,
     whole: scopes[0].total_ms,
+    firstStep: data.runs.first_step ?? 0,
     hasIterations: data.runs.measured > 0
   };
 }

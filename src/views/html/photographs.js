@@ -7,6 +7,7 @@ const PHOTO_SERIES = "input.photo";
 function contentSeries(report) {
   const names =
       new Set(report.runs.flatMap(run => Array.from(run.series.values())
+                                             .filter(series => series.iterations)
                                              .filter(series => typeof series.values[0] === "number")
                                              .map(series => series.name)));
   const order = name => ["content.detections", "content.proposals"].indexOf(name);

@@ -49,21 +49,21 @@ function stepParts(run) {
 /* The curves, the loss first. */
 function learningSeries(report) {
   const names = new Set(report.runs.flatMap(run => Array.from(run.series.keys())));
-  return Array.from(names).filter(name => name.startsWith("train.") && name !== "train.step");
+  return Array.from(names).filter(name => name.startsWith("train."));
 }
 
-/* The points of a curve: the number of the step where it is known. */
+/* The points of a curve, by the steps of the training. */
 function learningPoints(run, name) {
-  const series = run.series.get(name), steps = run.series.get("train.step");
+  const series = run.series.get(name);
   if (!series)
     return [];
-  const step = steps ? seriesValues(steps) : new Map();
   const ms = new Map(run.iterations.index.map((index, i) => [index, run.iterations.ms[i]]));
-  return series.iterations.map((index, i) => ({
+  const first = run.firstStep || 1;
+  return series.steps.map((step, i) => ({
     side: run.side,
-    index,
-    ms: ms.get(index) ?? null,
-    x: step.get(index) ?? index + 1,
+    index: step - first,
+    ms: ms.get(step - first) ?? null,
+    x: step,
     y: series.values[i]
   }));
 }

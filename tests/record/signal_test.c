@@ -1,0 +1,537 @@
+/* tests/record/signal_test.c - spans in signal handlers: whatever a signal
+ * interrupts, nothing waits for it, and everything is counted. */
+#include "recorded.h"
+
+#include "record/record_internal.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { max_new_names = 20000 };
+
+/* ---- names that nobody has used -------------------------------------------
+ */
+
+/* Counts in its digits: "000041" is followed by "000042". */
+static void next_name(char *name)
+{
+    size_t i = strlen(name);
+
+    while (i && name[i - 1] == '9')
+        name[--i] = '0';
+    if (i)
+        name[i - 1]++;
+}
+
+/* ---- signals that are sent one behind the other ---------------------------
+ */
+
+static atomic_uint n_handled;
+static atomic_uint n_wanted; /* signals that were sent */
+
+/* Sends n signals to a thread, each when the one before was handled, a moment
+ * of any length later. */
+static void send_all(pthread_t to, unsigned n)
+{
+    unsigned random = 1;
+
+    for (unsigned i = 0; i < n; i++) {
+        atomic_store(&n_wanted, i + 1);
+        if (pthread_kill(to, SIGUSR1))
+            abort();
+        while (atomic_load(&n_handled) <= i)
+            sched_yield();
+        random = random * 1103515245 + 12345;
+        for (volatile unsigned k = random >> 16 & 1023; k; k--)
+            ;
+    }
+}
+
+static void handle_with(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+
+    sigemptyset(&action.sa_mask);
+    CHECK_INT(sigaction(SIGUSR1, &action, NULL), 0);
+    atomic_store(&n_handled, 0);
+    atomic_store(&n_wanted, 0);
+}
+
+struct sender {
+    pthread_t to;
+    unsigned n;
+};
+
+static void *send_signals(void *argument)
+{
+    const struct sender *sender = argument;
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    send_all(sender->to, sender->n);
+    return NULL;
+}
+
+/* ---- what is in the run ---------------------------------------------------
+ */
+
+/* Calls of all scopes of a name, wherever they lie. */
+static uint64_t calls_of_name(const struct run *run, const char *name)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < run_cell_count(run); i++) {
+        const struct cell *cell = run_cell(run, i);
+
+        if (strcmp(run_scope(run, cell->scope)->name, name) == 0)
+            n += cell->calls.n;
+    }
+    return n;
+}
+
+static uint64_t all_calls(const struct run *run)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < run_cell_count(run); i++)
+        n += run_cell(run, i)->calls.n;
+    return n;
+}
+
+static const struct counter *counter_of(const struct run *run, const char *name)
+{
+    for (uint32_t i = 0; i < run_counters(run); i++) {
+        if (strcmp(run_counter(run, i)->name, name) == 0)
+            return run_counter(run, i);
+    }
+    fail_msg("no counter %s", name);
+    return NULL;
+}
+
+static void check_health(const struct run *run)
+{
+    CHECK_INT(run_health_of(run)->unbalanced_ends, 0);
+    CHECK_INT(run_health_of(run)->open_at_end, 0);
+    CHECK_INT(run_health_of(run)->too_deep, 0);
+}
+
+/* ---- a thread that begins spans all the time ------------------------------
+ */
+
+static char handler_name[] = "h00000";
+
+/* Two spans, one of them with a new name as long as there are some. */
+static void record_in_handler(int number)
+{
+    (void)number;
+    assay_begin("tick");
+    assay_begin(handler_name);
+    assay_end();
+    assay_end();
+    if (atomic_load(&n_handled) < max_new_names)
+        next_name(handler_name);
+    atomic_fetch_add(&n_handled, 1);
+}
+
+TEST(a_handler_that_interrupts_a_span_with_a_new_name_records_its_own)
+{
+    struct sender sender = {.to = pthread_self(), .n = 5000};
+    char name[] = "n00000";
+    uint64_t n_spans = 0;
+    pthread_t thread;
+    struct run *run;
+
+    handle_with(record_in_handler);
+    recorded_start(NULL);
+    assay_begin("first");
+    assay_end();
+    CHECK_INT(pthread_create(&thread, NULL, send_signals, &sender), 0);
+    while (atomic_load(&n_handled) < sender.n) {
+        assay_begin(name);
+        assay_begin("inside");
+        assay_end();
+        assay_end();
+        if (n_spans++ < max_new_names)
+            next_name(name);
+    }
+    pthread_join(thread, NULL);
+    run = recorded_stop();
+    CHECK_INT(run_health_of(run)->lost_spans, 0);
+    check_health(run);
+    CHECK_INT(calls_of_name(run, "tick"), sender.n);
+    CHECK_INT(calls_of_name(run, "inside"), n_spans);
+    CHECK_INT(all_calls(run), 1 + 2 * n_spans + 2 * sender.n);
+    CHECK_INT(run_thread_count(run), 1);
+    run_free(run);
+}
+
+/* ---- handlers that interrupt handlers -------------------------------------
+ */
+
+static atomic_uint n_handled_other;
+
+static void record_in_other_handler(int number)
+{
+    (void)number;
+    assay_begin("other");
+    assay_end();
+    atomic_fetch_add(&n_handled_other, 1);
+}
+
+static void *send_other_signals(void *argument)
+{
+    const struct sender *sender = argument;
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    for (unsigned i = 0; i < sender->n; i++) {
+        if (pthread_kill(sender->to, SIGUSR2))
+            abort();
+        while (atomic_load(&n_handled_other) <= i)
+            sched_yield();
+    }
+    return NULL;
+}
+
+TEST(handlers_may_interrupt_each_other)
+{
+    struct sender sender = {.to = pthread_self(), .n = 3000};
+    struct sigaction action = {.sa_handler = record_in_other_handler};
+    pthread_t threads[2];
+    uint64_t n_spans = 0;
+    struct run *run;
+
+    handle_with(record_in_handler);
+    sigemptyset(&action.sa_mask);
+    CHECK_INT(sigaction(SIGUSR2, &action, NULL), 0);
+    atomic_store(&n_handled_other, 0);
+    recorded_start(NULL);
+    assay_begin("first");
+    assay_end();
+    CHECK_INT(pthread_create(&threads[0], NULL, send_signals, &sender), 0);
+    CHECK_INT(pthread_create(&threads[1], NULL, send_other_signals, &sender),
+              0);
+    while (atomic_load(&n_handled) < sender.n ||
+           atomic_load(&n_handled_other) < sender.n) {
+        assay_begin("work");
+        assay_end();
+        n_spans++;
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    run = recorded_stop();
+    CHECK_INT(run_health_of(run)->lost_spans, 0);
+    check_health(run);
+    CHECK_INT(calls_of_name(run, "tick"), sender.n);
+    CHECK_INT(calls_of_name(run, "other"), sender.n);
+    CHECK_INT(all_calls(run), 1 + n_spans + 3 * sender.n);
+    run_free(run);
+}
+
+/* ---- one moment after the other -------------------------------------------
+ */
+
+/* Writes a record of a span below the root, 1000 ticks long and with 600 in a
+ * child, and does in the middle of that what a handler does. */
+static void write_interrupted(void (*handler)(void))
+{
+    struct thread_buffer *buffer = threads_own;
+    uint32_t span = thread_buffer_name(buffer, NAME_ROOT, "span", NULL);
+    uint32_t inside = thread_buffer_name(buffer, span, "inside", NULL);
+    struct record record = {
+        .bytes = RUN_UNKNOWN, .peak_bytes = RUN_UNKNOWN, .iteration = RUN_NONE};
+    uint64_t now = ticks_now();
+    struct writing writing;
+
+    record.start = now, record.end = now + 600000, record.name = inside;
+    writing = thread_buffer_write(buffer, span);
+    *writing.record = record;
+    thread_buffer_write_end(buffer, writing);
+
+    record.end = now + 1000000, record.name = span;
+    writing = thread_buffer_write(buffer, NAME_ROOT);
+    handler();
+    *writing.record = record;
+    thread_buffer_write_end(buffer, writing);
+}
+
+static void record_two(void)
+{
+    assay_begin("handler");
+    assay_begin("below");
+    assay_counter("value", NULL, 7);
+    assay_end();
+    assay_end();
+}
+
+TEST(what_comes_while_a_record_is_written_follows_it)
+{
+    struct scope_stats span, inside;
+    struct run *run;
+
+    recorded_start(NULL);
+    assay_begin("first");
+    assay_end();
+    write_interrupted(record_two);
+    CHECK_INT(atomic_load(&threads_own->n_late), 0);
+    CHECK_INT(atomic_load(&threads_own->stamping), NOT_STAMPING);
+    run = recorded_stop();
+    CHECK_INT(run_health_of(run)->lost_spans, 0);
+    check_health(run);
+    span = stats_of(run, "span");
+    inside = stats_of(run, "span.inside");
+    CHECK_INT(stats_of(run, "handler").calls, 1); /* beside it, not in it */
+    CHECK_INT(stats_of(run, "handler.below").calls, 1);
+    CHECK_INT(counter_of(run, "value")->n, 1);
+    CHECK_NEAR(span.self_ns, span.total_ns - inside.total_ns, 1);
+    CHECK_NEAR(stats_of(run, "handler").self_ns,
+               stats_of(run, "handler").total_ns -
+                   stats_of(run, "handler.below").total_ns,
+               1);
+    run_free(run);
+}
+
+static void record_too_many(void)
+{
+    for (int i = 0; i < LATE_RECORDS + 10; i++) {
+        assay_begin("handler");
+        assay_end();
+    }
+}
+
+TEST(what_is_too_much_for_one_interruption_is_counted_as_lost)
+{
+    struct run *run;
+
+    recorded_start(NULL);
+    assay_begin("first");
+    assay_end();
+    write_interrupted(record_too_many);
+    assay_begin("last");
+    assay_end();
+    run = recorded_stop();
+    check_health(run);
+    CHECK_INT(stats_of(run, "handler").calls, LATE_RECORDS);
+    CHECK_INT(run_health_of(run)->lost_spans, 10);
+    CHECK_INT(stats_of(run, "last").calls, 1);
+    run_free(run);
+}
+
+/* A handler joined between the moment at which its thread found that it had to
+ * and the moment at which it does. */
+TEST(a_thread_that_has_joined_keeps_what_it_has_recorded)
+{
+    struct thread_buffer *own;
+    struct run *run;
+
+    recorded_start(NULL);
+    assay_begin("span");
+    assay_end();
+    own = threads_own;
+    CHECK(threads_join(NULL) == own);
+    CHECK(threads_join("named") == own);
+    run = recorded_stop();
+    CHECK_INT(stats_of(run, "span").calls, 1);
+    CHECK_INT(run_thread_count(run), 1);
+    CHECK_STR(run_thread(run, 0)->name, "named");
+    run_free(run);
+}
+
+/* ---- counters, phases and bytes -------------------------------------------
+ */
+
+static void count_in_handler(int number)
+{
+    unsigned n = atomic_load(&n_handled);
+
+    (void)number;
+    assay_phase_begin("handling");
+    assay_begin("tick");
+    assay_bytes(24);
+    assay_counter("handled", NULL, n);
+    assay_bytes(-24);
+    assay_end();
+    assay_phase_end();
+    atomic_fetch_add(&n_handled, 1);
+}
+
+TEST(values_phases_and_bytes_of_a_handler_are_all_there)
+{
+    struct sender sender = {.to = pthread_self(), .n = 5000};
+    uint64_t n_spans = 0;
+    pthread_t thread;
+    struct run *run;
+
+    handle_with(count_in_handler);
+    recorded_start(NULL);
+    assay_begin("first");
+    assay_end();
+    CHECK_INT(pthread_create(&thread, NULL, send_signals, &sender), 0);
+    while (atomic_load(&n_handled) < sender.n) {
+        assay_phase_begin("working");
+        assay_begin("work");
+        assay_bytes(8);
+        assay_counter("worked", NULL, (double)n_spans++);
+        assay_bytes(-8);
+        assay_end();
+        assay_phase_end();
+    }
+    pthread_join(thread, NULL);
+    assay_counter("last", NULL, 0);
+    run = recorded_stop();
+    CHECK_INT(run_health_of(run)->lost_spans, 0);
+    check_health(run);
+    CHECK_INT(calls_of_name(run, "tick"), sender.n);
+    CHECK_INT(calls_of_name(run, "work"), n_spans);
+    CHECK_INT(counter_of(run, "handled")->n, sender.n);
+    CHECK_INT(counter_of(run, "worked")->n, n_spans);
+    CHECK_NEAR(counter_of(run, "memory")->last, 0, 0);
+    run_free(run);
+}
+
+/* ---- iterations -----------------------------------------------------------
+ */
+
+static atomic_uint n_marked;
+
+static void mark_in_handler(int number)
+{
+    (void)number;
+    assay_iteration_begin(); /* one may be under way: it is refused then */
+    assay_iteration_end();
+    atomic_fetch_add(&n_handled, 1);
+}
+
+TEST(iterations_that_a_handler_marks_wait_for_nobody)
+{
+    struct sender sender = {.to = pthread_self(), .n = 2000};
+    pthread_t thread;
+    struct run *run;
+
+    handle_with(mark_in_handler);
+    atomic_store(&n_marked, 0);
+    recorded_start(NULL);
+    assay_begin("first");
+    assay_end();
+    CHECK_INT(pthread_create(&thread, NULL, send_signals, &sender), 0);
+    while (atomic_load(&n_handled) < sender.n) {
+        assay_iteration_begin();
+        assay_iteration_end();
+        atomic_fetch_add(&n_marked, 1);
+    }
+    pthread_join(thread, NULL);
+    run = recorded_stop();
+    CHECK_INT(run_health_of(run)->open_at_end, 0);
+    /* What was refused is an end, or a begin and an end, too many. */
+    CHECK(run_iteration_count(run) <= atomic_load(&n_marked) + sender.n);
+    CHECK(run_iteration_count(run) + run_health_of(run)->unbalanced_ends >=
+          atomic_load(&n_marked) + sender.n);
+    run_free(run);
+}
+
+/* ---- the first call of a thread -------------------------------------------
+ */
+
+static atomic_bool goes_on;
+static atomic_uint n_ready;
+
+static atomic_int turn; /* whose it is */
+
+static void *allocate_until_told(void *argument)
+{
+    const int *number = argument;
+
+    atomic_fetch_add(&n_ready, 1);
+    while (atomic_load(&goes_on)) {
+        void *volatile block = NULL;
+
+        if (atomic_load(&turn) == *number)
+            block = malloc(5000); /* more than a thread keeps for itself */
+        else
+            usleep(1000);
+        free(block);
+    }
+    return NULL;
+}
+
+/* A signal comes while the thread holds what malloc() holds. All of them live
+ * at once, so that each needs a buffer of its own. */
+TEST(the_first_span_of_a_thread_may_be_in_a_handler)
+{
+    enum { n_threads = 64, n_signals = 20 };
+    pthread_t threads[n_threads];
+    int numbers[n_threads];
+    struct run *run;
+
+    recorded_start(NULL);
+    atomic_store(&goes_on, true);
+    atomic_store(&turn, -1);
+    atomic_store(&n_ready, 0);
+    for (int i = 0; i < n_threads; i++) {
+        numbers[i] = i;
+        CHECK_INT(
+            pthread_create(&threads[i], NULL, allocate_until_told, &numbers[i]),
+            0);
+    }
+    while (atomic_load(&n_ready) < n_threads)
+        sched_yield();
+    for (int i = 0; i < n_threads; i++) {
+        handle_with(record_in_handler);
+        atomic_store(&turn, i);
+        usleep(3000); /* until it is at work */
+        send_all(threads[i], n_signals);
+    }
+    atomic_store(&goes_on, false);
+    for (int i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+    run = recorded_stop();
+    CHECK_INT(run_health_of(run)->lost_spans, 0);
+    check_health(run);
+    CHECK_INT(calls_of_name(run, "tick"), n_threads * n_signals);
+    CHECK_INT(run_thread_count(run), n_threads);
+    run_free(run);
+}
+
+static void *record_at_once(void *unused)
+{
+    atomic_fetch_add(&n_ready, 1);
+    for (int i = 0; i < 20; i++) {
+        assay_begin("work");
+        assay_end();
+    }
+    while (atomic_load(&goes_on))
+        sched_yield();
+    return unused;
+}
+
+/* Where a handler comes while its thread joins the recording, its spans are
+ * lost, and counted. */
+TEST(a_handler_that_interrupts_the_first_span_of_a_thread_waits_for_nobody)
+{
+    enum { n_threads = 200, n_signals = 10 };
+    struct run *run;
+
+    recorded_start(NULL);
+    for (int i = 0; i < n_threads; i++) {
+        pthread_t thread;
+
+        handle_with(record_in_handler);
+        atomic_store(&goes_on, true);
+        atomic_store(&n_ready, 0);
+        CHECK_INT(pthread_create(&thread, NULL, record_at_once, NULL), 0);
+        while (!atomic_load(&n_ready))
+            ;
+        send_all(thread, n_signals);
+        atomic_store(&goes_on, false);
+        pthread_join(thread, NULL);
+    }
+    run = recorded_stop();
+    check_health(run);
+    CHECK_INT(calls_of_name(run, "work"), 20 * n_threads);
+    CHECK_INT(all_calls(run) + run_health_of(run)->lost_spans,
+              20 * n_threads + 2 * n_threads * n_signals);
+    run_free(run);
+}
