@@ -188,9 +188,10 @@ void graph_declare_input(struct graph *graph, uint32_t value,
 
 const struct shape *graph_input_shape(const struct graph *graph, size_t i)
 {
-    const struct value *input = &graph->values[graph->inputs[i]];
+    const struct value *input =
+        i < graph->n_inputs ? &graph->values[graph->inputs[i]] : NULL;
 
-    return input->is_declared ? &input->shape : NULL;
+    return input && input->is_declared ? &input->shape : NULL;
 }
 
 enum assay_status graph_parameter(struct graph *graph, uint32_t scope,

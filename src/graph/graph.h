@@ -80,7 +80,8 @@ enum assay_status graph_input(struct graph *graph, const char *name,
                               enum dtype dtype, uint32_t *value,
                               struct error *err);
 /* Which shapes an input may have; -1 leaves a size free. The engine refuses
- * others. NULL from graph_input_shape(): nothing was declared. */
+ * others. NULL from graph_input_shape(): nothing was declared, or there is no
+ * such input. */
 void graph_declare_input(struct graph *graph, uint32_t value,
                          const struct shape *shape);
 const struct shape *graph_input_shape(const struct graph *graph, size_t i);

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""Model files that strangers send: each is run, or refused in one line.
+
+    hostile_models_test.py PROGRAM
+
+The files are made here; those under ../shared/data/hostile are tried too,
+where they are.
+"""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHARED = os.path.join(HERE, "../../../shared/data/hostile")
+FLOAT, INT64 = 1, 7
+
+
+class Skipped(Exception):
+    pass
+
+
+# ---- ONNX files, field by field --------------------------------------------
+
+def varint(number):
+    number &= (1 << 64) - 1
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, value):
+    """An integer, or the bytes of a text or a message."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def tensor(name, dims, numbers, kind=FLOAT):
+    code = {FLOAT: "f", INT64: "q"}[kind]
+    return (b"".join(field(1, size) for size in dims) + field(2, kind) +
+            field(8, name) +
+            field(9, struct.pack(f"<{len(numbers)}{code}", *numbers)))
+
+
+def value(name, dims, kind=FLOAT):
+    sizes = b"".join(field(1, field(1, size)) for size in dims)
+    return field(1, name) + field(2, field(1, field(1, kind) +
+                                           field(2, sizes)))
+
+
+def attribute(name, number):
+    """An integer or a list of them."""
+    if isinstance(number, int):
+        return field(1, name) + field(3, number) + field(20, 2)
+    return (field(1, name) + b"".join(field(8, each) for each in number) +
+            field(20, 7))
+
+
+def node(op, inputs, outputs, name="", **attributes):
+    return (b"".join(field(1, each) for each in inputs) +
+            b"".join(field(2, each) for each in outputs) + field(3, name) +
+            field(4, op) + b"".join(field(5, attribute(*each))
+                                    for each in attributes.items()))
+
+
+def onnx(nodes, inputs=(), outputs=(), initializers=(), opset=13):
+    graph = (b"".join(field(1, each) for each in nodes) + field(2, "g") +
+             b"".join(field(5, each) for each in initializers) +
+             b"".join(field(11, each) for each in inputs) +
+             b"".join(field(12, each) for each in outputs))
+    return field(1, 8) + field(7, graph) + field(8, field(2, opset))
+
+
+# ---- running ---------------------------------------------------------------
+
+class Place:
+    """A folder to work in, and the program."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+
+    def write(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def shared(self, name):
+        path = os.path.join(SHARED, name)
+        if not os.path.exists(path):
+            raise Skipped(f"{name} of ../shared/data/hostile is not here")
+        return path
+
+    def run(self, *words):
+        """The exit code, and what was said on both streams."""
+        done = subprocess.run(
+            [self.program, *words], cwd=self.folder, timeout=240,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, "XDG_CACHE_HOME": self.folder})
+        return (done.returncode, done.stdout.decode(),
+                done.stderr.decode(errors="replace"))
+
+    def works(self, *words):
+        code, out, said = self.run(*words)
+        expect(code == 0, f"{words}: {code}\n{said}")
+        return out
+
+    def refuses(self, code, *words, saying):
+        got, _, said = self.run(*words)
+        last = said.strip().rsplit("\n", 1)[-1]
+        expect(got == code, f"{words}: {got}, not {code}\n{said}")
+        expect(saying in last, f"{words}: no '{saying}' in\n{said}")
+        expect(len(last) < 400, f"{words}: not one sentence\n{said}")
+
+
+def expect(condition, otherwise):
+    if not condition:
+        raise AssertionError(otherwise)
+
+
+# ---- the tests -------------------------------------------------------------
+
+def without_inputs():
+    return onnx([node("Relu", ["w"], ["y"])], outputs=[value("y", [1, 4])],
+                initializers=[tensor("w", [1, 4], [-1, 2, -3, 4])])
+
+
+def a_model_without_inputs_runs(place):
+    path = place.write("noin.onnx", without_inputs())
+    out = place.works("run", path, "--iters", "2", "--output", "r.assay")
+    expect("input    none" in out, out)
+    place.works("metrics", path)
+    place.works("layers", path, "--run")
+
+
+def a_shared_model_without_inputs_runs(place):
+    place.works("run", place.shared("noin.onnx"), "--iters", "2", "--output",
+                "r.assay")
+
+
+def a_model_without_inputs_takes_no_photographs_and_no_batch(place):
+    path = place.write("noin.onnx", without_inputs())
+    photo = os.path.join(HERE, "../../assets/coffee.jpg")
+    place.refuses(2, "run", path, photo, saying="has no inputs")
+    place.refuses(2, "run", path, "--batch", "3", saying="has no inputs")
+
+
+TESTS = [
+    a_model_without_inputs_runs,
+    a_shared_model_without_inputs_runs,
+    a_model_without_inputs_takes_no_photographs_and_no_batch,
+]
+
+
+def main(program, pattern=""):
+    n_failed = 0
+    for test in TESTS:
+        if pattern not in test.__name__:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = "      OK"
+            try:
+                test(Place(program, folder))
+            except Skipped as why:
+                print(f"skipped: {why}")
+                outcome = " SKIPPED"
+            except (AssertionError, subprocess.TimeoutExpired) as why:
+                print(why)
+                outcome = "  FAILED"
+                n_failed += 1
+        print(f"[{outcome} ] {test.__name__}", flush=True)
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.path.abspath(sys.argv[1]), *sys.argv[2:]))
