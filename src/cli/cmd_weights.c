@@ -56,6 +56,10 @@ static enum assay_status show(const char *const *words,
     struct result result;
     enum assay_status st = checkpoint_open(path, &checkpoint, err);
 
+    if (!st) {
+        st = checkpoint_check(checkpoint, err);
+        error_context(err, "reading %s", path);
+    }
     if (!st)
         st = result_open(NULL, &result, err);
     if (st) {

@@ -42,7 +42,7 @@ static enum assay_status find_entry(const struct zip_index *index,
                          "%s is compressed, which Keras never does; save the "
                          "model again",
                          name);
-    return ASSAY_OK;
+    return zip_entry_check(*entry, err);
 }
 
 static enum assay_status keep_config(struct keras_store *store,

@@ -7,12 +7,12 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "formats/crc32.h"
 #include "formats/little_endian.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 enum {
     alignment = 64,
@@ -223,7 +223,7 @@ static void add_entry(struct archive *archive, const char *tail,
 {
     struct entry entry = {
         .bytes = (uint32_t)n,
-        .crc = (uint32_t)crc32_z(0, data, n),
+        .crc = crc32_of(data, n),
         .at = archive->sink->written,
     };
 

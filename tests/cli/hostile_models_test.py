@@ -150,7 +150,15 @@ def a_model_without_inputs_takes_no_photographs_and_no_batch(place):
     place.refuses(2, "run", path, "--batch", "3", saying="has no inputs")
 
 
+def archives_with_a_changed_byte_are_refused_by_the_entry(place):
+    place.refuses(3, "run", place.shared("flip.keras"),
+                  saying="model.weights.h5 in the archive is damaged")
+    place.refuses(3, "weights", "show", place.shared("t_flip.pth"),
+                  saying="t_flip.pth: archive/data/0 in the archive is damaged")
+
+
 TESTS = [
+    archives_with_a_changed_byte_are_refused_by_the_entry,
     a_model_without_inputs_runs,
     a_shared_model_without_inputs_runs,
     a_model_without_inputs_takes_no_photographs_and_no_batch,
