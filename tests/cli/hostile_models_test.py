@@ -157,7 +157,25 @@ def archives_with_a_changed_byte_are_refused_by_the_entry(place):
                   saying="t_flip.pth: archive/data/0 in the archive is damaged")
 
 
+def hdf5_that_crashes_its_library_is_refused(place):
+    """By flags that no file has, where libhdf5 1.10 follows them."""
+    with open(os.path.join(HERE, "../formats/keras/caffe_style_k2.h5"),
+              "rb") as file:
+        content = bytearray(file.read())
+    content[901], content[3311] = 32, 1
+    place.refuses(3, "layers", place.write("crash.h5", content),
+                  saying="reading ")
+
+
+def shared_hdf5_that_crashes_its_library_is_refused(place):
+    place.refuses(3, "run", place.shared("crash2_927.h5"), saying="reading ")
+    place.refuses(3, "run", place.shared("crash1_169.keras"),
+                  saying="reading ")
+
+
 TESTS = [
+    hdf5_that_crashes_its_library_is_refused,
+    shared_hdf5_that_crashes_its_library_is_refused,
     archives_with_a_changed_byte_are_refused_by_the_entry,
     a_model_without_inputs_runs,
     a_shared_model_without_inputs_runs,
