@@ -1,6 +1,7 @@
 /* formats/onnx_load.c - see onnx.h. */
 #include "formats/onnx.h"
 
+#include "base/file_guard.h"
 #include "base/str.h"
 #include "formats/mapped_file.h"
 #include "formats/onnx_frame.h"
@@ -132,6 +133,11 @@ enum assay_status onnx_load(const char *path,
             : load(file, path, folder.text, options, pool, out, err);
     if (st)
         error_context(err, "reading %s", path);
+    st = file_guards_check(st, err);
+    if (st) {
+        graph_free(*out);
+        *out = NULL;
+    }
     str_release(&folder);
     buffer_release(file);
     return st;

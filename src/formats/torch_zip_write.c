@@ -6,6 +6,7 @@
 #include "formats/checkpoint_write.h"
 
 #include "base/file.h"
+#include "base/file_guard.h"
 #include "base/mem.h"
 #include "formats/crc32.h"
 #include "formats/little_endian.h"
@@ -306,6 +307,7 @@ enum assay_status torch_zip_write(const char *path,
     if (!st)
         st = write_archive(tensors, n, &pickle, output_sink(output), err);
     str_release(&pickle);
+    st = file_guards_hold(st, err);
     if (!st)
         return output_commit(output, err);
     output_discard(output);

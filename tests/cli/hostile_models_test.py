@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHARED = os.path.join(HERE, "../../../shared/data/hostile")
@@ -173,7 +174,40 @@ def shared_hdf5_that_crashes_its_library_is_refused(place):
                   saying="reading ")
 
 
+def large_model(n):
+    """Adds a tensor of n numbers, which is used where it lies in the file."""
+    for pad in range(4):
+        content = onnx([node("Add", ["x", "w"], ["y"], name="a" * pad)],
+                       inputs=[value("x", [1, n])],
+                       outputs=[value("y", [1, n])],
+                       initializers=[tensor("w", [1, n], [2.5] * n)])
+        if content.index(struct.pack("<4f", *[2.5] * 4)) % 4 == 0:
+            return content
+    raise AssertionError("no offset is a multiple of 4")
+
+
+def a_model_that_shrinks_while_it_runs_ends_in_a_sentence(place):
+    content = large_model(1 << 20)
+    for seconds in (0.02, 0.2, 1.5):
+        path = place.write("large.onnx", content)
+        running = subprocess.Popen(
+            [place.program, "run", path, "--iters", "100000000", "--output",
+             "r.assay"], cwd=place.folder, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "XDG_CACHE_HOME": place.folder})
+        time.sleep(seconds)
+        os.truncate(path, 4096)
+        said = running.communicate(timeout=240)[1].decode()
+        last = said.strip().rsplit("\n", 1)[-1]
+        expect(running.returncode == 3, f"{running.returncode}\n{said}")
+        expect("large.onnx" in last, said)
+        expect(not os.path.exists(os.path.join(place.folder, "r.assay")),
+               "a run of a damaged model was written")
+    expect("large.onnx changed while it was in use" in last, said)
+
+
 TESTS = [
+    a_model_that_shrinks_while_it_runs_ends_in_a_sentence,
     hdf5_that_crashes_its_library_is_refused,
     shared_hdf5_that_crashes_its_library_is_refused,
     archives_with_a_changed_byte_are_refused_by_the_entry,
