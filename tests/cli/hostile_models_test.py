@@ -206,7 +206,21 @@ def a_model_that_shrinks_while_it_runs_ends_in_a_sentence(place):
     expect("large.onnx changed while it was in use" in last, said)
 
 
+def a_name_of_megabytes_costs_no_hours(place):
+    """Before it was counted module by module this took 10^13 steps."""
+    for part in ("a.", "a/", "a"):
+        name = part * (5_000_000 // len(part)) + "b"
+        path = place.write("name.onnx", onnx(
+            [node("Relu", ["x"], ["y"], name=name)],
+            inputs=[value("x", [1, 4])], outputs=[value("y", [1, 4])]))
+        out = place.works("layers", path)
+        expect(len(out) < 5000, "the whole name was shown")
+        out = place.works("run", path, "--iters", "2", "--output", "r.assay")
+        expect(len(out) < 10000, "the whole name was shown")
+
+
 TESTS = [
+    a_name_of_megabytes_costs_no_hours,
     a_model_that_shrinks_while_it_runs_ends_in_a_sentence,
     hdf5_that_crashes_its_library_is_refused,
     shared_hdf5_that_crashes_its_library_is_refused,
