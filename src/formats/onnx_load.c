@@ -60,6 +60,8 @@ static enum assay_status import_model(struct onnx_importer *importer,
     enum assay_status st = check_opset(model, err);
 
     if (!st)
+        st = onnx_functions_note(importer, err);
+    if (!st)
         st = onnx_check_ops(importer, err);
     if (!st)
         st = onnx_target_init(&target, err);
@@ -101,6 +103,7 @@ static enum assay_status load(struct buffer *file, const char *path,
     if (!st)
         st = import_model(&importer, path, out, err);
     onnx_data_release(&importer.data);
+    map_release(&importer.functions);
     arena_release(&importer.texts);
     arena_release(&messages);
     return st;

@@ -219,7 +219,128 @@ def a_name_of_megabytes_costs_no_hours(place):
         expect(len(out) < 10000, "the whole name was shown")
 
 
+def small(nodes, initializers=(), dims=(1, 1, 4, 4), opset=13):
+    """A model of an input x and an output y."""
+    return onnx(nodes, inputs=[value("x", dims)], outputs=[field(1, "y")],
+                initializers=initializers, opset=opset)
+
+
+def a_value_with_two_makers_is_refused_by_their_names(place):
+    path = place.write("two.onnx", small(
+        [node("Relu", ["x"], ["y"], name="first"),
+         node("Neg", ["x"], ["y"], name="second")]))
+    place.refuses(3, "run", path, saying="'y' is made by node 0, first "
+                  "(Relu), and by node 1, second (Neg)")
+    path = place.write("over.onnx", small([node("Relu", ["x"], ["x"])]))
+    place.refuses(3, "run", path, saying="its output 'x' has the name of")
+    path = place.write("over.onnx", small(
+        [node("Add", ["x", "w"], ["w"])], [tensor("w", [1], [1])]))
+    place.refuses(3, "run", path, saying="its output 'w' has the name of")
+    path = place.write("twice.onnx", small(
+        [node("Add", ["x", "w"], ["y"])],
+        [tensor("w", [1], [1]), tensor("w", [1], [2])]))
+    place.refuses(3, "run", path, saying="two initializers are called 'w'")
+    path = place.write("inputs.onnx", onnx(
+        [node("Relu", ["x"], ["y"])],
+        inputs=[value("x", [1, 4]), value("x", [1, 5])],
+        outputs=[field(1, "y")]))
+    place.refuses(3, "run", path, saying="two inputs are called 'x'")
+
+
+MOST = 2**31 - 1
+
+
+def windows_larger_than_anything_take_no_longer(place):
+    """What lies in the padding is not looked at."""
+    windows = {"kernel_shape": [MOST, MOST], "strides": [MOST, MOST],
+               "pads": [MOST - 1] * 4}
+    for op in ("MaxPool", "AveragePool", "LpPool"):
+        path = place.write("pool.onnx", small([node(op, ["x"], ["y"],
+                                                    **windows)]))
+        place.works("run", path, "--iters", "1", "--output", "r.assay")
+    path = place.write("pool.onnx", small(
+        [node("MaxPool", ["x"], ["y"], kernel_shape=[5000, 5000],
+              pads=[4999, 4999, 0, 0])], dims=(1, 1, 64, 64)))
+    place.works("run", path, "--iters", "1", "--output", "r.assay")
+    path = place.write("conv.onnx", small(
+        [node("Conv", ["x", "w"], ["y"], pads=[MOST, MOST, 0, 0],
+              dilations=[MOST // 2] * 2, strides=[MOST, MOST])],
+        [tensor("w", [1, 1, 3, 3], [1] * 9)]))
+    place.works("run", path, "--iters", "1", "--output", "r.assay")
+
+
+def numbers_that_no_model_has_are_refused(place):
+    def refuses(saying, nodes, initializers=(), opset=13, **more):
+        path = place.write("odd.onnx", small(nodes, initializers,
+                                             opset=opset, **more))
+        place.refuses(3, "run", path, saying=saying)
+
+    refuses("pads of 9223372036854775807",
+            [node("Pad", ["x", "p"], ["y"])],
+            [tensor("p", [8], [0, 0, 2**63 - 1, 0, 0, 0, 2**63 - 1, 0],
+                    INT64)])
+    refuses("no axis 1099511627776",
+            [node("Softmax", ["x"], ["y"], axis=2**40)])
+    refuses("no axis -9223372036854775808",
+            [node("Concat", ["x", "x"], ["y"], axis=-2**63)])
+    refuses("a sampling_ratio of 1048576; 1024 is the most",
+            [node("RoiAlign", ["x", "b", "i"], ["y"],
+                  sampling_ratio=2**20)],
+            [tensor("b", [1, 4], [0, 0, 4, 4]), tensor("i", [1], [0], INT64)])
+    refuses("a transform of 1048576 places; 65536 is the most",
+            [node("DFT", ["x", "n"], ["y"], axis=1)],
+            [tensor("n", [], [2**20], INT64)], opset=17, dims=(1, 8, 1))
+
+
+def tensors_that_no_memory_holds_are_told_with_their_size(place):
+    """More than any machine has, whatever the system promises."""
+    def refuses(saying, nodes, initializers):
+        path = place.write("large.onnx", small(nodes, initializers))
+        place.refuses(4, "run", path, saying=saying)
+
+    def numbers(name, *values):
+        return tensor(name, [len(values)], values, INT64)
+
+    add = node("Add", ["x", "c"], ["y"])
+    refuses("4.0 TiB wanted", [node("ConstantOfShape", ["s"], ["c"]), add],
+            [numbers("s", 2**40, 1, 1, 1)])
+    refuses("64.0 TiB wanted", [node("Expand", ["x", "s"], ["y"])],
+            [numbers("s", 2**40, 1, 4, 4)])
+    refuses("64.0 TiB wanted", [node("Tile", ["x", "s"], ["y"])],
+            [numbers("s", 2**20, 2**20, 1, 1)])
+    refuses("8.0 TiB wanted", [node("Range", ["a", "b", "d"], ["r"]),
+                               node("Cast", ["r"], ["f"], to=FLOAT),
+                               node("ReduceSum", ["f"], ["c"]), add],
+            [tensor("a", [], [0], INT64), tensor("b", [], [2**40], INT64),
+             tensor("d", [], [1], INT64)])
+
+
+def functions_cannot_unfold_without_end(place):
+    """Sixteen of them, each of which calls the next ten times."""
+    def function(i):
+        if i == 15:
+            nodes = [node("Relu", ["a"], ["b"])]
+        else:
+            nodes = [field(7, "f") + node(f"f{i + 1}", [f"v{k}" if k else "a"],
+                                          ["b" if k == 9 else f"v{k + 1}"])
+                     for k in range(10)]
+        return (field(1, f"f{i}") + field(4, "a") + field(5, "b") +
+                b"".join(field(7, each) for each in nodes) +
+                field(9, field(2, 13)) + field(10, "f"))
+
+    content = small([field(7, "f") + node("f0", ["x"], ["y"])])
+    content += b"".join(field(25, function(i)) for i in range(16))
+    content += field(8, field(1, "f") + field(2, 1))
+    place.refuses(3, "layers", place.write("functions.onnx", content),
+                  saying="unfold to more than 1048576 nodes")
+
+
 TESTS = [
+    a_value_with_two_makers_is_refused_by_their_names,
+    windows_larger_than_anything_take_no_longer,
+    numbers_that_no_model_has_are_refused,
+    tensors_that_no_memory_holds_are_told_with_their_size,
+    functions_cannot_unfold_without_end,
     a_name_of_megabytes_costs_no_hours,
     a_model_that_shrinks_while_it_runs_ends_in_a_sentence,
     hdf5_that_crashes_its_library_is_refused,
