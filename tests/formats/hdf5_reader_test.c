@@ -45,11 +45,14 @@ static void check_death(int signal_number, enum assay_status wanted,
                         const char *words)
 {
     struct hdf5_reader *reader = open_good();
+    pid_t child = find_child();
     struct tensor data;
     struct pool *pool;
+    siginfo_t info;
 
     CHECK_INT(pool_new(&pool, NULL), ASSAY_OK);
-    CHECK_INT(kill(find_child(), signal_number), 0);
+    CHECK_INT(kill(child, signal_number), 0);
+    CHECK_INT(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
     CHECK_STATUS(hdf5_reader_read(reader, 0, pool, &data, &err), wanted, &err);
     CHECK_HAS(err.text, words);
     err = (struct error){0};
