@@ -15,12 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* Of processor time, not of patience: a slow disk is no endless loop. It reads
  * some hundred MB a second even where data is compressed. */
-enum { max_seconds = 120 };
+enum { least_seconds = 20, bytes_per_second = 10 << 20 };
 
 /* The names of all datasets: far more than any model has. */
 static const size_t max_names = (size_t)64 << 20;
@@ -53,10 +54,15 @@ struct hdf5_reader {
 /* ---- in the child ------------------------------------------------------- */
 
 struct source {
-    const char *path; /* or */
-    const void *image;
-    size_t bytes;
+    const char *path;  /* NULL: in memory, at */
+    const void *image; /* with */
+    size_t bytes;      /* of either */
 };
+
+static rlim_t most_seconds(const struct source *source)
+{
+    return least_seconds + source->bytes / bytes_per_second;
+}
 
 static bool tell(int line, struct answer *answer, const struct error *err,
                  const void *bytes)
@@ -122,8 +128,10 @@ static bool tell_dataset(int line, const struct keras_hdf5 *file, size_t i,
 /* Nothing is given back: the process ends. */
 static void answer_questions(void *context, int line)
 {
-    const struct rlimit seconds = {max_seconds, max_seconds};
     const struct source *source = context;
+    /* SIGXCPU says why; SIGKILL comes at the second number. */
+    const struct rlimit seconds = {most_seconds(source),
+                                   most_seconds(source) + least_seconds};
     struct keras_hdf5 *file = NULL;
     struct question question;
     struct error err = {0};
@@ -153,9 +161,8 @@ static enum assay_status explain(struct hdf5_reader *reader, struct error *err)
 
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "the HDF5 library came to no end within %d s: the "
-                         "file is damaged, fetch or copy it again",
-                         (int)max_seconds);
+                         "the HDF5 library comes to no end on it: the file is "
+                         "damaged, fetch or copy it again");
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
         return error_set(err, ASSAY_NOMEM,
                          "the process that read it was killed: no memory is "
@@ -270,7 +277,12 @@ static enum assay_status open_source(const struct source *source,
 enum assay_status hdf5_reader_open(const char *path, struct hdf5_reader **out,
                                    struct error *err)
 {
-    return open_source(&(struct source){.path = path}, out, err);
+    struct source source = {.path = path};
+    struct stat info;
+
+    if (stat(path, &info) == 0)
+        source.bytes = (size_t)info.st_size;
+    return open_source(&source, out, err);
 }
 
 enum assay_status hdf5_reader_open_image(const void *image, size_t bytes,
