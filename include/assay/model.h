@@ -52,7 +52,10 @@ struct assay_model_options {
 };
 
 /* name: of a built-in model, or the path of an ONNX file. Weights are loaded
- * when something needs them. The caller frees *out. */
+ * when something needs them. The caller frees *out.
+ *
+ * Files of more than 1 MiB are mapped, so they must not shrink while the model
+ * lives: that is SIGBUS, which the library leaves to its program. */
 ASSAY_API enum assay_status
 assay_model_load(const char *name, const struct assay_model_options *options,
                  struct assay_model **out, struct assay_error *error);

@@ -3,6 +3,8 @@
  * what is to go back to the system. */
 #include "base/mem.h"
 
+#include "base/mem_room.h"
+
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -171,12 +173,21 @@ static size_t whole_pages(size_t bytes)
     return (bytes / page + (bytes % page || !bytes)) * page;
 }
 
+/* What the system would give and could not keep. Looking takes 30 us, which
+ * smaller pieces are not worth. */
+static bool is_beyond_reach(size_t bytes)
+{
+    static const size_t large_bytes = (size_t)64 << 20;
+
+    return bytes >= large_bytes && bytes > mem_room("");
+}
+
 void *mem_map(size_t bytes)
 {
     static const size_t large_page = (size_t)2 << 20;
     void *block;
 
-    if (is_told_to_fail() || bytes > SIZE_MAX / 2)
+    if (is_told_to_fail() || bytes > SIZE_MAX / 2 || is_beyond_reach(bytes))
         return NULL;
     bytes = whole_pages(bytes);
     block = map_on_boundary(bytes, bytes < large_page ? 0 : large_page);

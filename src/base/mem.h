@@ -25,7 +25,8 @@ void mem_free(void *block);                    /* accepts NULL */
 void *mem_alloc_aligned(size_t alignment, size_t bytes);
 
 /* Whole pages from the system, zeroed and aligned to a page, much of it to a
- * large one; mem_unmap() gives them back at once, whatever else is live. */
+ * large one; mem_unmap() gives them back at once, whatever else is live. NULL
+ * also where the system has less left than that, whatever it promises. */
 void *mem_map(size_t bytes);
 void mem_unmap(void *block, size_t bytes); /* accepts NULL */
 

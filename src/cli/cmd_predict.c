@@ -105,9 +105,12 @@ static enum assay_status open_graph(const struct detect_options *job,
 }
 
 /* Images that an input has room for: [n,c,h,w], or a photograph. */
-static int64_t images_of(const struct shape *input)
+static int64_t images_of(const struct model_inputs *inputs)
 {
-    return input->rank == 4 && input->dims[0] > 0 ? input->dims[0] : 1;
+    const struct shape *first = inputs->shapes;
+
+    return inputs->n && first->rank == 4 && first->dims[0] > 0 ? first->dims[0]
+                                                               : 1;
 }
 
 static enum assay_status describe(const struct detect_options *job,
@@ -126,8 +129,7 @@ static enum assay_status describe(const struct detect_options *job,
     if (!st)
         st = survey_graph(&survey, graph, inputs.shapes, err);
     if (!st)
-        st = describe_graph(graph, &survey, images_of(&inputs.shapes[0]), out,
-                            err);
+        st = describe_graph(graph, &survey, images_of(&inputs), out, err);
     survey_release(&survey);
     model_inputs_release(&inputs);
     graph_free(graph);

@@ -12,6 +12,7 @@
 #include "formats/published.h"
 #include "models/models.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -56,6 +57,10 @@ static enum assay_status show(const char *const *words,
     struct result result;
     enum assay_status st = checkpoint_open(path, &checkpoint, err);
 
+    if (!st) {
+        st = checkpoint_check(checkpoint, err);
+        error_context(err, "reading %s", path);
+    }
     if (!st)
         st = result_open(NULL, &result, err);
     if (st) {
@@ -224,28 +229,46 @@ static enum assay_status transfer(const struct published *published,
                                   const char *base, const char *path,
                                   struct error *err)
 {
-    char digits[PUBLISHED_HASH_DIGITS + 1];
+    char digits[SHA256_HEX];
     struct term term = term_of(stderr);
     struct sink screen = sink_to_file(stderr, "standard error");
     struct progress progress =
         progress_start(&screen, &term, clock_real(), "fetching", "bytes", 0);
     struct str url = {0};
+    struct download download = {.path = path,
+                                .sha256_digits = digits,
+                                .otherwise = "name the file with --weights",
+                                .progress = &progress};
     enum assay_status st = ASSAY_OK;
 
-    published_hash(published, digits);
+    published_digits(published, digits);
+    published_size(published, &download.least_bytes, &download.most_bytes);
     if (str_printf(&url, "%s/%s", base, published->file))
         st = error_nomem(err, strlen(base), "a URL");
+    download.url = str_text(&url);
     if (!st)
-        st = download_file(&(struct download){.url = url.text,
-                                              .path = path,
-                                              .sha256_digits = digits,
-                                              .otherwise = "name the file with "
-                                                           "--weights",
-                                              .progress = &progress},
-                           err);
+        st = download_file(&download, err);
     progress_finish(&progress);
     str_release(&url);
     return st;
+}
+
+/* Its hash is the business of those who read it: CRC-32 are checked then. */
+static enum assay_status check_found(const struct published *published,
+                                     const char *path, struct error *err)
+{
+    uint64_t least, most;
+    struct stat info;
+
+    published_size(published, &least, &most);
+    if (stat(path, &info))
+        return error_errno(err, errno, "cannot read %s", path);
+    if ((uint64_t)info.st_size >= least && (uint64_t)info.st_size <= most)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%s has %lld bytes, the published file %llu; remove it "
+                     "and fetch it again",
+                     path, (long long)info.st_size, (unsigned long long)least);
 }
 
 static enum assay_status print_fetched(const char *path, bool was_there,
@@ -277,6 +300,8 @@ static enum assay_status fetch(const char *const *words,
 
     if (!st)
         st = published_path(published, &path, &is_there, err);
+    if (!st && is_there)
+        st = check_found(published, path.text, err);
     if (!st && !is_there)
         st = transfer(published, settings->url ? settings->url : PUBLISHED_URL,
                       path.text, err);

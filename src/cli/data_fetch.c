@@ -16,13 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As torchvision has them. */
+/* MD5 sums as torchvision has them; sizes and SHA-256 as Keras' and many other
+ * projects found them. */
 static const struct data_archive pets_archives[] = {
-    {"images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c", "images", 792},
+    {"images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c", "images",
+     "67195c5e1c01f1ab5f9b6a5d22b8c27a580d896ece458917e61d459337fa318d",
+     791918971},
     {"annotations.tar.gz", "95a8c909bbe2e81eed6a22bccdf3f68f", "annotations",
-     19},
+     "52425fb6de5c424942b7626b428656fcbd798db970a937df61750c0f1d358e91",
+     19173078},
     {0},
 };
+
+/* Of an archive that the user has sums of, and of what comes out of one. */
+static const uint64_t most_bytes = (uint64_t)16 << 30;
 
 const struct data_published data_published[] = {
     {DATASET_PETS, "https://www.robots.ox.ac.uk/~vgg/data/pets/data",
@@ -95,7 +102,9 @@ static struct progress start_progress(struct sink *screen, struct term *term,
     return progress_start(screen, term, clock_real(), what, "bytes", 0);
 }
 
+/* md5 NULL: it is as published. */
 static enum assay_status get_archive(const struct places *places,
+                                     const struct data_archive *archive,
                                      const char *md5, struct error *err)
 {
     struct sink screen;
@@ -104,7 +113,10 @@ static enum assay_status get_archive(const struct places *places,
     struct str advice = {0};
     struct download download = {.url = places->url.text,
                                 .path = places->archive.text,
-                                .md5_digits = md5,
+                                .md5_digits = md5 ? md5 : archive->md5,
+                                .sha256_digits = md5 ? NULL : archive->sha256,
+                                .least_bytes = md5 ? 0 : archive->bytes,
+                                .most_bytes = md5 ? most_bytes : archive->bytes,
                                 .progress = &progress};
     enum assay_status st = ASSAY_OK;
 
@@ -121,7 +133,6 @@ static enum assay_status get_archive(const struct places *places,
 static enum assay_status unpack(const struct places *places,
                                 struct unpacked *done, struct error *err)
 {
-    static const uint64_t most_bytes = (uint64_t)16 << 30;
     struct sink screen;
     struct term term;
     struct progress progress = start_progress(&screen, &term, "unpacking");
@@ -160,7 +171,7 @@ static enum assay_status fetch_archive(const struct data_fetch *fetch,
         goto done;
     }
     if (!st)
-        st = get_archive(&places, md5, err);
+        st = get_archive(&places, archive, md5, err);
     if (!st)
         st = unpack(&places, &done, err);
     if (!st && !fetch->keeps_archives)
@@ -200,21 +211,21 @@ static bool find_sum(const char *text, const char *file, char md5[MD5_HEX])
 enum assay_status data_fetch(const struct data_fetch *fetch, struct sink *sink,
                              struct error *err)
 {
-    enum { most_bytes = 1 << 20 };
+    enum { most_sums = 1 << 20 };
     struct str sums = {0};
     enum assay_status st =
-        fetch->sums ? file_read(fetch->sums, most_bytes, &sums, err) : ASSAY_OK;
+        fetch->sums ? file_read(fetch->sums, most_sums, &sums, err) : ASSAY_OK;
 
     for (const struct data_archive *archive = fetch->published->archives;
          !st && archive->file; archive++) {
         char md5[MD5_HEX];
 
-        snprintf(md5, sizeof md5, "%s", archive->md5);
         if (fetch->sums && !find_sum(str_text(&sums), archive->file, md5))
             st = error_set(err, ASSAY_BAD_INPUT, "%s has no MD5 sum of %s",
                            fetch->sums, archive->file);
         else
-            st = fetch_archive(fetch, archive, md5, sink, err);
+            st = fetch_archive(fetch, archive, fetch->sums ? md5 : NULL, sink,
+                               err);
     }
     if (!st)
         sink_printf(sink, "next     assay data show %s/%s\n", fetch->to,

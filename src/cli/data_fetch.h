@@ -10,7 +10,8 @@
 /* An archive of a dataset, and the folder that it holds. */
 struct data_archive {
     const char *file, *md5, *folder;
-    double megabytes; /* of the archive */
+    const char *sha256;
+    uint64_t bytes; /* of the archive */
 };
 
 struct data_published {

@@ -272,7 +272,7 @@ static double fetched_megabytes(enum dataset_kind kind)
     double sum = 0;
 
     for (size_t i = 0; published && published->archives[i].file; i++)
-        sum += published->archives[i].megabytes;
+        sum += (double)published->archives[i].bytes / 1e6;
     return sum;
 }
 

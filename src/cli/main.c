@@ -1,4 +1,5 @@
 /* cli/main.c - the program: finds the command, reads its options, runs it. */
+#include "base/file_guard.h"
 #include "base/mem.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
@@ -92,6 +93,7 @@ int main(int argc, char **argv)
     enum assay_status st = command_find(name, &command, &err);
 
     signal(SIGXFSZ, SIG_IGN); /* the write that fails is told about instead */
+    file_guard_catch();
     if (!st)
         st = run_command(command, words + 2, n_words, &err);
     exit_code = st ? message_failure(command, st, &err) : 0;

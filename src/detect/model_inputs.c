@@ -135,8 +135,12 @@ static enum assay_status check_batch(const struct model_inputs *inputs,
 {
     int64_t batch = options->build.n_images;
 
-    if (batch == 1 || !inputs->n)
+    if (batch == 1)
         return ASSAY_OK;
+    if (!inputs->n)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "the model has no inputs; --batch %lld does not fit",
+                         (long long)batch);
     for (size_t i = 0; i < inputs->n; i++) {
         if (model_inputs_images(&inputs->shapes[i]) == batch)
             return ASSAY_OK;
@@ -263,8 +267,10 @@ enum assay_status model_inputs_settle(struct model_inputs *inputs,
         return ASSAY_OK;
     if (!is_batch && !options->is_random)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "the inputs of %s are not images; leave the "
-                         "photographs out for random values",
+                         graph_input_count(graph)
+                             ? "the inputs of %s are not images; leave the "
+                               "photographs out for random values"
+                             : "%s has no inputs; leave the photographs out",
                          options->model);
     st = model_inputs_shapes(inputs, options, graph, err);
     if (st)
@@ -279,7 +285,7 @@ enum assay_status model_inputs_text(const struct model_inputs *inputs,
                                     const struct graph *graph, struct str *text,
                                     struct error *err)
 {
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = inputs->n ? ASSAY_OK : str_append(text, "none");
     char shape[64];
 
     for (size_t i = 0; !st && i < inputs->n; i++) {

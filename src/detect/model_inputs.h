@@ -38,7 +38,7 @@ enum assay_status model_inputs_shapes(struct model_inputs *inputs,
 int64_t model_inputs_images(const struct shape *shape);
 void model_inputs_release(struct model_inputs *inputs);
 
-/* "images 1x3x640x640 float32, seed 0": what the random values are. */
+/* "images 1x3x640x640 float32, seed 0": what the random values are; "none". */
 enum assay_status model_inputs_text(const struct model_inputs *inputs,
                                     const struct graph *graph, struct str *text,
                                     struct error *err);

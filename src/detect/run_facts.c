@@ -147,7 +147,8 @@ static enum assay_status state_input(struct run *run,
         return state_photographs(run, annotation, err);
     st = model_inputs_text(&session->inputs, session->graph, &text, err);
     if (!st)
-        st = run_fact_printf(run, err, "input.note", "random values: %s",
+        st = run_fact_printf(run, err, "input.note", "%s%s",
+                             session->inputs.n ? "random values: " : "",
                              str_text(&text));
     str_release(&text);
     return st;

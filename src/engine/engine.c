@@ -1,6 +1,7 @@
 /* engine/engine.c - see engine.h. */
 #include "engine/engine.h"
 
+#include "base/file_guard.h"
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/scope_walk.h"
@@ -493,6 +494,9 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     st = run_nodes(engine, err);
     if (!st)
         st = hand_over(engine, outputs, err);
+    /* The first pass reads most of the weights, and keeps copies of them. */
+    st = engine->has_run ? file_guards_hold(st, err)
+                         : file_guards_check(st, err);
     pool_set_thrifty(engine->pool, is_thrifty);
     pool_set_owner(engine->pool, owner);
     engine->has_run = true;

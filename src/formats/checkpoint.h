@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct checkpoint;
+struct checkpoint_part;
 
 enum checkpoint_kind {
     CHECKPOINT_TORCH_ZIP,    /* torch.save since 1.6 */
@@ -29,6 +30,7 @@ struct checkpoint_tensor {
     /* Where the elements lie in the file; for checkpoint_load(). */
     const unsigned char *first;      /* NULL: it has none */
     int64_t strides[SHAPE_MAX_RANK]; /* in elements */
+    struct checkpoint_part *part;    /* what they are checked with; NULL */
     size_t outer_bytes; /* of the first key, where it names a dict; else 0 */
 };
 
@@ -68,9 +70,15 @@ enum assay_status checkpoint_unwrap(struct checkpoint *checkpoint,
 
 /* A tensor's data, dense: the mapped file itself where it lies there so and
  * is aligned for its type, else a copy from the pool. It may be written to,
- * which never reaches the file, and may outlive the checkpoint. */
+ * which never reaches the file, and may outlive the checkpoint.
+ * ASSAY_BAD_INPUT where the file has a sum of it (zip archives have), and it
+ * is another one. One thread at a time. */
 enum assay_status checkpoint_load(const struct checkpoint *checkpoint, size_t i,
                                   struct pool *pool, struct tensor *out,
                                   struct error *err);
+
+/* Reads all tensors that the file has sums of, and checks those. */
+enum assay_status checkpoint_check(const struct checkpoint *checkpoint,
+                                   struct error *err);
 
 #endif

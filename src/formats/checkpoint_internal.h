@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "formats/checkpoint.h"
+#include "formats/zip_index.h"
 
 enum {
     CHECKPOINT_MAX_NAME = 1024, /* bytes */
@@ -23,6 +24,13 @@ struct checkpoint {
     struct map notes;   /* pointers to texts among the names */
 };
 
+/* A part of the file that can be checked, which is done before a tensor in it
+ * is used. */
+struct checkpoint_part {
+    struct zip_entry entry;
+    bool is_checked;
+};
+
 /* A tensor as a reader found it: a view of some elements of one type. */
 struct checkpoint_view {
     const char *name;
@@ -33,6 +41,7 @@ struct checkpoint_view {
     const int64_t *strides; /* NULL: dense */
     const unsigned char *elements;
     uint64_t n_elements, first;
+    struct checkpoint_part *part; /* that holds them; NULL */
 };
 
 /* Adds it; ASSAY_BAD_INPUT where it reaches beyond its elements, or its name

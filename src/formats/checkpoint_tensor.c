@@ -159,6 +159,7 @@ enum assay_status checkpoint_add(struct checkpoint *checkpoint,
 {
     struct checkpoint_tensor tensor = {.dtype = view->dtype,
                                        .shape = view->shape,
+                                       .part = view->part,
                                        .outer_bytes = view->outer_bytes};
     enum assay_status st = check_name(checkpoint, view, err);
 
@@ -209,6 +210,34 @@ static void copy_strided(const struct checkpoint_tensor *tensor,
     }
 }
 
+/* What was read for that leaves memory again: a part may not be needed for
+ * long, and all of them together are the size of a model. */
+static enum assay_status check_part(const struct checkpoint *checkpoint,
+                                    struct checkpoint_part *part,
+                                    struct error *err)
+{
+    const unsigned char *file = buffer_data(checkpoint->file);
+    enum assay_status st;
+
+    if (!part || part->is_checked)
+        return ASSAY_OK;
+    st = zip_entry_check(&part->entry, err);
+    buffer_unload(checkpoint->file, (size_t)(part->entry.data - file),
+                  part->entry.bytes);
+    part->is_checked = !st;
+    return st;
+}
+
+enum assay_status checkpoint_check(const struct checkpoint *checkpoint,
+                                   struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < checkpoint->n; i++)
+        st = check_part(checkpoint, checkpoint->tensors[i].part, err);
+    return st;
+}
+
 enum assay_status checkpoint_load(const struct checkpoint *checkpoint, size_t i,
                                   struct pool *pool, struct tensor *out,
                                   struct error *err)
@@ -217,8 +246,11 @@ enum assay_status checkpoint_load(const struct checkpoint *checkpoint, size_t i,
     const unsigned char *file = buffer_data(checkpoint->file);
     size_t size = dtype_bytes(tensor->dtype);
     bool is_whole = tensor->first && is_dense(tensor);
-    enum assay_status st;
+    enum assay_status st = check_part(checkpoint, tensor->part, err);
 
+    *out = (struct tensor){0};
+    if (st)
+        return st;
     if (is_whole && (uintptr_t)tensor->first % size == 0) {
         *out = (struct tensor){.dtype = tensor->dtype,
                                .shape = tensor->shape,

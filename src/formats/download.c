@@ -28,6 +28,8 @@ struct transfer {
     const char *part;
     int fd;
     uint64_t resumed; /* bytes that were there before */
+    uint64_t written; /* with those */
+    bool is_too_long; /* it would be, with what came last */
     int write_errno;
     long http_status;
     struct curl_library curl;
@@ -38,7 +40,12 @@ static size_t write_part(char *bytes, size_t size, size_t n, void *context)
 {
     struct transfer *transfer = context;
     size_t wanted = size * n, done = 0;
+    uint64_t most = transfer->download->most_bytes;
 
+    transfer->written += wanted;
+    transfer->is_too_long = most && transfer->written > most;
+    if (transfer->is_too_long)
+        return 0;
     while (done < wanted) {
         ssize_t wrote = write(transfer->fd, bytes + done, wanted - done);
 
@@ -94,10 +101,18 @@ static void set_options(struct transfer *transfer)
 /* Goes on behind what the part file holds already. */
 static CURLcode perform(struct transfer *transfer)
 {
+    uint64_t most = transfer->download->most_bytes;
     CURLcode code;
     off_t at = lseek(transfer->fd, 0, SEEK_END);
 
     transfer->resumed = at > 0 ? (uint64_t)at : 0;
+    if (most && transfer->resumed > most && !ftruncate(transfer->fd, 0))
+        transfer->resumed = 0; /* of something else */
+    lseek(transfer->fd, (off_t)transfer->resumed, SEEK_SET);
+    transfer->written = transfer->resumed;
+    if (most) /* where the server announces more, nothing is sent at all */
+        transfer->curl.easy_setopt(transfer->handle, CURLOPT_MAXFILESIZE_LARGE,
+                                   (curl_off_t)(most - transfer->resumed + 1));
     transfer->curl.easy_setopt(transfer->handle, CURLOPT_RESUME_FROM_LARGE,
                                (curl_off_t)transfer->resumed);
     code = transfer->curl.easy_perform(transfer->handle);
@@ -112,6 +127,14 @@ static enum assay_status explain(const struct transfer *transfer, CURLcode code,
 {
     const char *url = transfer->download->url;
 
+    if (transfer->is_too_long || code == CURLE_FILESIZE_EXCEEDED) {
+        unlink(transfer->part);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s sends more than the %llu bytes that the file has; "
+                         "nothing was kept",
+                         url,
+                         (unsigned long long)transfer->download->most_bytes);
+    }
     if (code == CURLE_WRITE_ERROR && transfer->write_errno)
         return error_errno(err, transfer->write_errno, "writing %s",
                            transfer->part);
@@ -135,106 +158,113 @@ static enum assay_status explain(const struct transfer *transfer, CURLcode code,
 
 /* ---- sums -------------------------------------------------------------- */
 
-enum { most_hex = SHA256_HEX };
-
-struct sum {
-    struct sha256 sha;
-    struct md5 md5;
-    bool is_md5;
+struct sums {
+    char sha256[SHA256_HEX], md5[MD5_HEX];
 };
 
-static void sum_init(struct sum *sum, bool is_md5)
+static bool begins_with(const char *hex, const char *digits)
 {
-    sum->is_md5 = is_md5;
-    sha256_init(&sum->sha);
-    md5_init(&sum->md5);
+    return !digits || strncmp(hex, digits, strlen(digits)) == 0;
 }
 
-static void sum_update(struct sum *sum, const void *bytes, size_t n)
+static bool is_wanted(const struct download *download, const struct sums *sums)
 {
-    if (sum->is_md5)
-        md5_update(&sum->md5, bytes, n);
-    else
-        sha256_update(&sum->sha, bytes, n);
-}
-
-static void sum_finish(struct sum *sum, char hex[most_hex])
-{
-    if (sum->is_md5)
-        md5_finish(&sum->md5, hex);
-    else
-        sha256_finish(&sum->sha, hex);
-}
-
-static const char *wanted_digits(const struct download *download)
-{
-    return download->md5_digits ? download->md5_digits
-                                : download->sha256_digits;
-}
-
-static bool is_wanted(const struct download *download, const char hex[most_hex])
-{
-    const char *wanted = wanted_digits(download);
-
-    return strncmp(hex, wanted, strlen(wanted)) == 0;
+    return begins_with(sums->sha256, download->sha256_digits) &&
+           begins_with(sums->md5, download->md5_digits);
 }
 
 static enum assay_status hash_file(const struct download *download, int fd,
-                                   const char *path, char hex[most_hex],
+                                   const char *path, struct sums *sums,
                                    struct error *err)
 {
     unsigned char bytes[64 * 1024];
-    struct sum sum;
+    struct sha256 sha;
+    struct md5 md5;
     off_t at = 0;
     ssize_t n;
 
-    sum_init(&sum, download->md5_digits != NULL);
+    sha256_init(&sha);
+    md5_init(&md5);
     while ((n = pread(fd, bytes, sizeof bytes, at)) > 0) {
-        sum_update(&sum, bytes, (size_t)n);
+        if (download->sha256_digits)
+            sha256_update(&sha, bytes, (size_t)n);
+        if (download->md5_digits)
+            md5_update(&md5, bytes, (size_t)n);
         at += n;
     }
     if (n < 0)
         return error_errno(err, errno, "reading %s", path);
-    sum_finish(&sum, hex);
+    sha256_finish(&sha, sums->sha256);
+    md5_finish(&md5, sums->md5);
     return ASSAY_OK;
 }
 
 bool download_is_whole(const struct download *download)
 {
     struct error ignored = {0};
-    char hex[most_hex];
+    struct sums sums;
     int fd = open(download->path, O_RDONLY | O_CLOEXEC);
     bool is = fd >= 0 &&
-              !hash_file(download, fd, download->path, hex, &ignored) &&
-              is_wanted(download, hex);
+              !hash_file(download, fd, download->path, &sums, &ignored) &&
+              is_wanted(download, &sums);
 
     if (fd >= 0)
         close(fd);
     return is;
 }
 
-/* The part file becomes the file, or goes where it has another hash. */
+/* A server that ends too early may have said that this was all. */
+static enum assay_status check_size(const struct transfer *transfer,
+                                    struct error *err)
+{
+    const struct download *download = transfer->download;
+    struct stat info;
+
+    if (fstat(transfer->fd, &info))
+        return error_errno(err, errno, "reading %s", transfer->part);
+    if ((uint64_t)info.st_size >= download->least_bytes)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "what came from %s has %lld bytes, not the %llu that the "
+                     "file has; it was removed, fetch it again",
+                     download->url, (long long)info.st_size,
+                     (unsigned long long)download->least_bytes);
+}
+
+static enum assay_status check_sums(const struct transfer *transfer,
+                                    struct error *err)
+{
+    const struct download *download = transfer->download;
+    struct sums sums;
+    bool is_sha;
+    enum assay_status st =
+        hash_file(download, transfer->fd, transfer->part, &sums, err);
+
+    if (st || is_wanted(download, &sums))
+        return st;
+    is_sha = !begins_with(sums.sha256, download->sha256_digits);
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "what came from %s has %s %.8s..., not %.8s...; it was "
+                     "removed, fetch it again",
+                     download->url, is_sha ? "SHA-256" : "MD5",
+                     is_sha ? sums.sha256 : sums.md5,
+                     is_sha ? download->sha256_digits : download->md5_digits);
+}
+
+/* The part file becomes the file, or goes where it is another one. */
 static enum assay_status finish(const struct transfer *transfer,
                                 struct error *err)
 {
-    const struct download *download = transfer->download;
-    char hex[most_hex];
-    enum assay_status st =
-        hash_file(download, transfer->fd, transfer->part, hex, err);
+    enum assay_status st = check_size(transfer, err);
 
+    if (!st)
+        st = check_sums(transfer, err);
+    if (st == ASSAY_BAD_INPUT)
+        unlink(transfer->part);
     if (st)
         return st;
-    if (!is_wanted(download, hex)) {
-        unlink(transfer->part);
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "what came from %s has %s %.8s..., not %.8s...; it "
-                         "was removed, fetch it again",
-                         download->url,
-                         download->md5_digits ? "MD5" : "SHA-256", hex,
-                         wanted_digits(download));
-    }
-    if (fsync(transfer->fd) || rename(transfer->part, download->path))
-        return error_errno(err, errno, "writing %s", download->path);
+    if (fsync(transfer->fd) || rename(transfer->part, transfer->download->path))
+        return error_errno(err, errno, "writing %s", transfer->download->path);
     return ASSAY_OK;
 }
 
@@ -248,11 +278,8 @@ static enum assay_status fetch(struct transfer *transfer, struct error *err)
 
     if (transfer->resumed && transfer->http_status == http_range_wrong) {
         struct error ignored = {0};
-        char hex[most_hex];
 
-        if (!hash_file(transfer->download, transfer->fd, transfer->part, hex,
-                       &ignored) &&
-            is_wanted(transfer->download, hex))
+        if (!check_sums(transfer, &ignored))
             return finish(transfer, err);
     }
     if (transfer->resumed && (transfer->http_status == http_range_wrong ||

@@ -1,19 +1,17 @@
 /* formats/keras_hdf5.c - see keras_hdf5.h. */
 #include "formats/keras_hdf5.h"
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "formats/hdf5_library.h"
 
 #include <string.h>
 
-/* The most that an attribute may be: far more than any model's JSON. */
-static const size_t max_attribute = (size_t)256 << 20;
-
-/* A dataset that was never written has no bytes in the file and reads as
- * zeros; compressed ones shrink. More than that is made up. */
-static const size_t max_growth = 1024;
+/* How much more a dataset may hold than its file has bytes: weights that were
+ * compressed shrink a little, pruned ones to a tenth. Those that were never
+ * written take none and read as zeros, of which anyone can ask for any
+ * amount. */
+static const size_t max_growth = 64;
 
 struct keras_hdf5 {
     struct hdf5_library lib;
@@ -21,7 +19,7 @@ struct keras_hdf5 {
     size_t bytes;
     char **paths;
     size_t n, capacity;
-    struct map by_path;
+    bool is_out_of_memory; /* was, for them */
     /* How HDF5 reported its failures before: not to stderr meanwhile. */
     H5E_auto2_t report;
     void *report_context;
@@ -60,16 +58,13 @@ static herr_t note_object(hid_t root, const char *path, const H5O_info_t *info,
         return 0;
     moved = vec_reserve(file->paths, &file->capacity, file->n + 1,
                         sizeof *file->paths);
-    if (!moved)
-        return -1;
-    file->paths = moved;
-    file->paths[file->n] = mem_strdup(path);
-    if (!file->paths[file->n] || map_put_text(&file->by_path, path, file->n)) {
-        mem_free(file->paths[file->n]);
-        return -1;
+    if (moved) {
+        file->paths = moved;
+        file->paths[file->n] = mem_strdup(path);
     }
-    file->n++;
-    return 0;
+    file->is_out_of_memory = !moved || !file->paths[file->n];
+    file->n += !file->is_out_of_memory;
+    return file->is_out_of_memory ? -1 : 0;
 }
 
 static enum assay_status list_datasets(struct keras_hdf5 *file,
@@ -84,8 +79,11 @@ static enum assay_status list_datasets(struct keras_hdf5 *file,
     if (file->lib.H5Fget_filesize(file->file, &bytes) < 0 ||
         file->lib.H5Ovisit1(file->file, H5_INDEX_NAME, H5_ITER_INC, note_object,
                             file) < 0)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "the list of its datasets cannot be read");
+        return file->is_out_of_memory
+                   ? error_nomem(err, file->n * sizeof *file->paths,
+                                 "the names of datasets")
+                   : error_set(err, ASSAY_BAD_INPUT,
+                               "the list of its datasets cannot be read");
     file->bytes = (size_t)bytes;
     return ASSAY_OK;
 }
@@ -151,7 +149,6 @@ void keras_hdf5_close(struct keras_hdf5 *file)
     for (size_t i = 0; i < file->n; i++)
         mem_free(file->paths[i]);
     mem_free(file->paths);
-    map_release(&file->by_path);
     mem_free(file);
 }
 
@@ -178,8 +175,8 @@ static enum assay_status read_text(const struct keras_hdf5 *file,
     char *bytes = NULL, *from = NULL;
     enum assay_status st = ASSAY_OK;
 
-    if (file->lib.H5Tget_class(type) != H5T_STRING || n > max_attribute ||
-        !is_single(file, attribute))
+    if (file->lib.H5Tget_class(type) != H5T_STRING ||
+        n > KERAS_HDF5_MAX_ATTRIBUTE || !is_single(file, attribute))
         return error_set(err, ASSAY_BAD_INPUT, "it is not one text");
     if (!is_elsewhere) {
         from = bytes = mem_zalloc(n + 1);
@@ -226,13 +223,6 @@ enum assay_status keras_hdf5_attribute(const struct keras_hdf5 *file,
 const char *keras_hdf5_dataset(const struct keras_hdf5 *file, size_t i)
 {
     return i < file->n ? file->paths[i] : NULL;
-}
-
-const char *keras_hdf5_find(const struct keras_hdf5 *file, const char *path)
-{
-    uint64_t i;
-
-    return map_find_text(&file->by_path, path, &i) ? file->paths[i] : NULL;
 }
 
 /* Data in other files is refused: a model would show what is none of its

@@ -1,5 +1,7 @@
 /* formats/keras_hdf5.h - attributes and datasets of an HDF5 file, read only.
  *
+ * For hdf5_reader.h, which calls this in a process of its own.
+ *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_KERAS_HDF5_H
 #define FORMATS_KERAS_HDF5_H
@@ -8,6 +10,9 @@
 #include "tensor/tensor.h"
 
 struct keras_hdf5;
+
+/* Bytes of an attribute: far more than any model's JSON. */
+enum { KERAS_HDF5_MAX_ATTRIBUTE = 256 << 20 };
 
 enum assay_status keras_hdf5_open(const char *path, struct keras_hdf5 **out,
                                   struct error *err);
@@ -25,8 +30,6 @@ enum assay_status keras_hdf5_attribute(const struct keras_hdf5 *file,
 /* The path of the i-th dataset, without a slash before it; NULL behind the
  * last. Borrowed. */
 const char *keras_hdf5_dataset(const struct keras_hdf5 *file, size_t i);
-/* The dataset of exactly that path, or NULL. */
-const char *keras_hdf5_find(const struct keras_hdf5 *file, const char *path);
 
 /* One of these, as float32. */
 enum assay_status keras_hdf5_read(const struct keras_hdf5 *file,

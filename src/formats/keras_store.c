@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "formats/hdf5_reader.h"
 #include "formats/json_tree.h"
-#include "formats/keras_hdf5.h"
 #include "formats/mapped_file.h"
 #include "formats/zip_index.h"
 
@@ -18,7 +18,7 @@
 #include <string.h>
 
 struct keras_store {
-    struct keras_hdf5 *weights;
+    struct hdf5_reader *weights;
     struct str config;
     int version;
     bool is_archive; /* .keras */
@@ -41,7 +41,7 @@ static enum assay_status find_entry(const struct zip_index *index,
                          "%s is compressed, which Keras never does; save the "
                          "model again",
                          name);
-    return ASSAY_OK;
+    return zip_entry_check(*entry, err);
 }
 
 static enum assay_status keep_config(struct keras_store *store,
@@ -89,8 +89,8 @@ static enum assay_status open_entries(struct keras_store *store,
     if (!st)
         st = read_metadata(store, metadata, err);
     if (!st)
-        st = keras_hdf5_open_image(weights->data, weights->bytes,
-                                   &store->weights, err);
+        st = hdf5_reader_open_image(weights->data, weights->bytes,
+                                    &store->weights, err);
     return st;
 }
 
@@ -114,18 +114,18 @@ static enum assay_status open_hdf5(struct keras_store *store, const char *path,
 {
     struct str version = {0};
     bool is_there;
-    enum assay_status st = keras_hdf5_open(path, &store->weights, err);
+    enum assay_status st = hdf5_reader_open(path, &store->weights, err);
 
     if (!st)
-        st = keras_hdf5_attribute(store->weights, "model_config",
-                                  &store->config, &is_there, err);
+        st = hdf5_reader_attribute(store->weights, "model_config",
+                                   &store->config, &is_there, err);
     if (!st && !is_there)
         st = error_set(err, ASSAY_UNSUPPORTED,
                        "it has no model_config: weights alone do not say how "
                        "the model is built; save all of it with model.save()");
     if (!st)
-        st = keras_hdf5_attribute(store->weights, "keras_version", &version,
-                                  &is_there, err);
+        st = hdf5_reader_attribute(store->weights, "keras_version", &version,
+                                   &is_there, err);
     if (!st && is_there)
         store->version = (int)strtol(str_text(&version), NULL, 10);
     str_release(&version);
@@ -161,7 +161,7 @@ void keras_store_close(struct keras_store *store)
 {
     if (!store)
         return;
-    keras_hdf5_close(store->weights);
+    hdf5_reader_close(store->weights);
     str_release(&store->config);
     mem_free(store);
 }
@@ -230,24 +230,25 @@ static int fit(const struct keras_place *place, const char *path,
 
 static enum assay_status find_named(const struct keras_store *store,
                                     const struct keras_place *place,
-                                    const char *name, const char **found,
-                                    struct error *err)
+                                    const char *name, size_t *found,
+                                    bool *is_found, struct error *err)
 {
     struct str prefix = {0};
     const char *path;
     int best = 0;
     bool is_unique = true;
 
-    *found = NULL;
+    *is_found = false;
     if (str_printf(&prefix, "model_weights/%s/", place->top))
         return error_nomem(err, strlen(place->top), "a dataset's name");
-    for (size_t i = 0; (path = keras_hdf5_dataset(store->weights, i)); i++) {
+    for (size_t i = 0; (path = hdf5_reader_dataset(store->weights, i)); i++) {
         int now = strncmp(path, prefix.text, prefix.n) == 0
                       ? fit(place, path + prefix.n, name)
                       : 0;
 
         if (now > best) {
-            *found = path;
+            *found = i;
+            *is_found = true;
             best = now;
             is_unique = true;
         } else if (now && now == best) {
@@ -270,23 +271,24 @@ enum assay_status keras_store_weight(const struct keras_store *store,
                                      struct error *err)
 {
     struct str path = {0};
-    const char *found = NULL;
     enum assay_status st = ASSAY_OK;
+    bool is_found;
+    size_t found = 0;
 
     *out = (struct tensor){0};
     if (store->is_archive) {
         if (str_printf(&path, "%s/vars/%zu", place->folder, number))
             return error_nomem(err, strlen(place->folder), "a dataset's name");
-        found = keras_hdf5_find(store->weights, path.text);
+        is_found = hdf5_reader_find(store->weights, path.text, &found);
     } else {
-        st = find_named(store, place, name, &found, err);
+        st = find_named(store, place, name, &found, &is_found, err);
     }
-    if (!st && !found)
+    if (!st && !is_found)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "its %s is not in the file%s%s; save the model again",
                        name, path.n ? ": there is no " : "", str_text(&path));
     if (!st)
-        st = keras_hdf5_read(store->weights, found, pool, out, err);
+        st = hdf5_reader_read(store->weights, found, pool, out, err);
     str_release(&path);
     return st;
 }

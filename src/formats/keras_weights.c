@@ -169,30 +169,68 @@ static enum assay_status load(struct keras_call *call,
                      shape_text(&weight->shape, want, sizeof want));
 }
 
+/* A dimension of y, and how far apart its elements are in x and in y. */
+struct axis {
+    size_t n, in, out;
+};
+
+/* Copies two dimensions, in tiles whose lines stay in the cache: x is read in
+ * the order of one of them, y is written in that of the other. */
+static void copy_plane(const float *in, float *out, struct axis rows,
+                       struct axis columns)
+{
+    enum { side = 32 };
+
+    for (size_t r = 0; r < rows.n; r += side) {
+        size_t r_end = r + side < rows.n ? r + side : rows.n;
+
+        for (size_t c = 0; c < columns.n; c += side) {
+            size_t c_end = c + side < columns.n ? c + side : columns.n;
+
+            for (size_t i = r; i < r_end; i++) {
+                for (size_t k = c; k < c_end; k++)
+                    out[i * rows.out + k * columns.out] =
+                        in[i * rows.in + k * columns.in];
+            }
+        }
+    }
+}
+
 /* y has the dimensions of x in another order. */
 static void permute(const struct tensor *x, const int64_t *order,
                     const struct tensor *y)
 {
-    int rank = x->shape.rank;
-    size_t strides[SHAPE_MAX_RANK], at[SHAPE_MAX_RANK] = {0}, from = 0;
-    size_t n = tensor_elements(y);
-    const float *in = tensor_f32(x);
-    float *out = tensor_f32(y);
+    int rank = x->shape.rank, last = rank - 1, inner = 0;
+    size_t at[SHAPE_MAX_RANK] = {0}, from = 0, to = 0, done = 1;
+    struct axis axes[SHAPE_MAX_RANK], rows = {1, 0, 0};
 
-    for (int i = 0; i < rank; i++) {
-        strides[i] = 1;
+    for (int i = last; i >= 0; i--) {
+        axes[i] = (struct axis){(size_t)y->shape.dims[i], 1, done};
+        done *= axes[i].n;
         for (int64_t k = order[i] + 1; k < rank; k++)
-            strides[i] *= (size_t)x->shape.dims[k];
+            axes[i].in *= (size_t)x->shape.dims[k];
+        if (order[i] == last)
+            inner = i;
     }
-    for (size_t i = 0; i < n; i++) {
-        out[i] = in[from];
-        for (int d = rank; d-- > 0;) {
-            from += strides[d];
-            if (++at[d] < (size_t)y->shape.dims[d])
+    if (inner != last) {
+        rows = axes[inner];
+        axes[inner].n = 1; /* not counted below */
+    }
+    while (done) {
+        int d;
+
+        copy_plane(tensor_f32(x) + from, tensor_f32(y) + to, rows, axes[last]);
+        for (d = last; d-- > 0;) {
+            from += axes[d].in;
+            to += axes[d].out;
+            if (++at[d] < axes[d].n)
                 break;
-            from -= strides[d] * at[d];
+            from -= axes[d].in * at[d];
+            to -= axes[d].out * at[d];
             at[d] = 0;
         }
+        if (d < 0)
+            break;
     }
 }
 

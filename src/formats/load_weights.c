@@ -3,6 +3,7 @@
  * Everything is looked at before the graph is touched. */
 #include "formats/load_weights.h"
 
+#include "base/file_guard.h"
 #include "base/mem.h"
 #include "tensor/half.h"
 
@@ -393,6 +394,7 @@ enum assay_status weights_load_to_train(struct graph *graph, const char *path,
         st = load(graph, checkpoint, pool, problems, report, renewed, err);
     if (st)
         error_context(err, "loading %s", path);
+    st = file_guards_check(st, err);
     checkpoint_free(checkpoint);
     return st;
 }

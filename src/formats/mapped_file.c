@@ -2,6 +2,7 @@
 #include "formats/mapped_file.h"
 
 #include "base/file.h"
+#include "base/file_guard.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -10,18 +11,71 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Reading this much takes no longer than mapping it, and nobody can change it
+ * afterwards. */
+static const size_t small_bytes = 1 << 20;
+
 struct mapping {
-    void *bytes;
+    void *bytes; /* mapped where there is a guard, else of the heap */
     size_t n;
+    struct file_guard *guard;
 };
 
 static void unmap(void *context)
 {
     struct mapping *mapping = context;
 
-    if (mapping->bytes)
+    if (mapping->guard) {
+        file_guard_free(mapping->guard);
         munmap(mapping->bytes, mapping->n);
+    } else {
+        mem_free(mapping->bytes);
+    }
     mem_free(mapping);
+}
+
+static enum assay_status read_descriptor(int fd, const char *path,
+                                         struct mapping *mapping,
+                                         struct error *err)
+{
+    size_t done = 0;
+
+    mapping->bytes = mem_alloc_aligned(POOL_ALIGNMENT, mapping->n);
+    if (!mapping->bytes)
+        return error_nomem(err, mapping->n, "a file");
+    while (done < mapping->n) {
+        ssize_t got = pread(fd, (char *)mapping->bytes + done,
+                            mapping->n - done, (off_t)done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_errno(err, errno, "cannot read %s", path);
+        if (got == 0)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "%s changed while it was in use; run this again "
+                             "when nothing writes to it",
+                             path);
+        done += (size_t)got;
+    }
+    return ASSAY_OK;
+}
+
+/* False where it has to be read instead. */
+static bool map_guarded(int fd, const char *path, const struct stat *info,
+                        struct mapping *mapping)
+{
+    void *bytes = mmap(NULL, mapping->n, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+
+    if (bytes == MAP_FAILED)
+        return false;
+    mapping->guard = file_guard_new(bytes, mapping->n, path, info);
+    if (mapping->guard)
+        mapping->bytes = bytes;
+    else
+        munmap(bytes, mapping->n);
+    return mapping->guard;
 }
 
 static enum assay_status map_descriptor(int fd, const char *path,
@@ -37,15 +91,9 @@ static enum assay_status map_descriptor(int fd, const char *path,
                          "cannot read %s: only regular files can be mapped",
                          path);
     mapping->n = (size_t)info.st_size;
-    mapping->bytes = mmap(NULL, mapping->n, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-    if (mapping->bytes == MAP_FAILED) {
-        mapping->bytes = NULL;
-        return errno == ENOMEM
-                   ? error_nomem(err, mapping->n, "a file")
-                   : error_errno(err, errno, "cannot read %s", path);
-    }
-    return ASSAY_OK;
+    if (mapping->n >= small_bytes && map_guarded(fd, path, &info, mapping))
+        return ASSAY_OK;
+    return read_descriptor(fd, path, mapping, err);
 }
 
 enum assay_status mapped_file_open(const char *path, struct buffer **out,
@@ -67,8 +115,10 @@ enum assay_status mapped_file_open(const char *path, struct buffer **out,
     if (fd >= 0)
         close(fd);
     if (!st)
-        st = buffer_wrap_file(mapping->bytes, mapping->n, unmap, mapping, out,
-                              err);
+        st = mapping->guard ? buffer_wrap_file(mapping->bytes, mapping->n,
+                                               unmap, mapping, out, err)
+                            : buffer_wrap(mapping->bytes, mapping->n, unmap,
+                                          mapping, out, err);
     if (st)
         unmap(mapping);
     return st;

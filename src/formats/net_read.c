@@ -2,6 +2,7 @@
 #include "formats/net.h"
 
 #include "base/file.h"
+#include "base/file_guard.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -731,6 +732,11 @@ enum assay_status net_load(const char *path, struct pool *pool,
         st = read_all(str_text(&text), text.n, path, pool, out, err);
     if (st)
         error_context(err, "reading %s", path);
+    st = file_guards_check(st, err);
+    if (st) {
+        graph_free(*out);
+        *out = NULL;
+    }
     str_release(&text);
     return st;
 }

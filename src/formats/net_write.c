@@ -2,6 +2,7 @@
 #include "formats/net.h"
 
 #include "base/file.h"
+#include "base/file_guard.h"
 #include "base/mem.h"
 #include "formats/checkpoint_write.h"
 #include "formats/net_text.h"
@@ -384,7 +385,9 @@ enum assay_status net_save(const struct graph *graph, const char *path,
         }
     }
     if (!st) {
-        st = write_file(graph, path, name, notes, err);
+        st = file_guards_check(ASSAY_OK, err);
+        if (!st)
+            st = write_file(graph, path, name, notes, err);
         if (st && name)
             remove(weights.text); /* nothing half-written */
     }

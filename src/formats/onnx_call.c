@@ -45,6 +45,16 @@ int64_t onnx_int(const struct onnx_call *call, const char *name,
     return found ? found->i : fallback;
 }
 
+int onnx_axis(struct onnx_call *call, int fallback)
+{
+    int64_t axis = onnx_int(call, "axis", fallback);
+
+    if (axis >= -SHAPE_MAX_RANK && axis < SHAPE_MAX_RANK)
+        return (int)axis;
+    onnx_fail(call, ASSAY_BAD_INPUT, "there is no axis %lld", (long long)axis);
+    return 0;
+}
+
 float onnx_float(const struct onnx_call *call, const char *name, float fallback)
 {
     const struct onnx_attribute *found = onnx_attribute(call, name);

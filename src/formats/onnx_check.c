@@ -16,7 +16,7 @@ struct missing {
 };
 
 struct check {
-    const struct onnx_model *model;
+    const struct onnx_importer *importer;
     struct map found; /* domain and op type to an index of missing */
     struct missing *missing;
     size_t n, capacity;
@@ -48,6 +48,19 @@ note_missing(struct check *check, const struct onnx_node *node, int64_t opset)
     return st;
 }
 
+static enum assay_status check_opsets(const struct onnx_model *model,
+                                      struct error *err)
+{
+    bool is_fine = model->n_opsets <= ONNX_MAX_OPSETS;
+
+    for (size_t i = 0; is_fine && i < model->n_functions; i++)
+        is_fine = model->functions[i].n_opsets <= ONNX_MAX_OPSETS;
+    return is_fine ? ASSAY_OK
+                   : error_set(err, ASSAY_BAD_INPUT,
+                               "it names the opsets of more than %d domains",
+                               ONNX_MAX_OPSETS);
+}
+
 /* Bounded by how deep messages may lie in each other. */
 static enum assay_status check_nodes(struct check *check,
                                      const struct onnx_node *nodes, size_t n,
@@ -61,7 +74,7 @@ static enum assay_status check_nodes(struct check *check,
         int64_t opset = onnx_frame_opset(opsets, n_opsets, node->domain);
         bool is_onnx = !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0;
 
-        if (!onnx_function_find(check->model, node) &&
+        if (!onnx_function_find(check->importer, node) &&
             (!is_onnx || !onnx_op_find(node->op_type, opset)))
             st = note_missing(check, node, opset);
         for (size_t a = 0; !st && a < node->n_attributes; a++) {
@@ -118,11 +131,13 @@ enum assay_status onnx_check_ops(const struct onnx_importer *importer,
                                  struct error *err)
 {
     const struct onnx_model *model = importer->model;
-    struct check check = {.model = model};
-    enum assay_status st =
-        check_nodes(&check, model->graph->nodes, model->graph->n_nodes,
-                    model->opsets, model->n_opsets);
+    struct check check = {.importer = importer};
+    enum assay_status st = check_opsets(model, err);
 
+    if (st)
+        return st;
+    st = check_nodes(&check, model->graph->nodes, model->graph->n_nodes,
+                     model->opsets, model->n_opsets);
     for (size_t i = 0; !st && i < model->n_functions; i++) {
         const struct onnx_function *function = &model->functions[i];
 

@@ -1,9 +1,11 @@
 /* formats/onnx_data.c - see onnx_data.h. */
 #include "formats/onnx_data.h"
 
+#include "base/file_guard.h"
 #include "base/mem.h"
 #include "formats/mapped_file.h"
 #include "formats/onnx.h"
+#include "tensor/convert.h"
 
 #include <string.h>
 
@@ -168,7 +170,9 @@ static enum assay_status fill_from_list(const struct onnx_tensor *from,
 }
 
 /* Elements as they lie in a file: shared where they can be, else copied and
- * the file's pages given back. */
+ * the file's pages given back. Whole numbers are always copied: they are
+ * indexes and sizes, which are checked before they are used, and must not
+ * change in between because someone writes to the file. */
 static enum assay_status take_raw(struct onnx_data *data, struct buffer *file,
                                   struct wire_bytes raw, struct tensor *out,
                                   struct error *err)
@@ -184,7 +188,8 @@ static enum assay_status take_raw(struct onnx_data *data, struct buffer *file,
                          "it holds %zu bytes, %s of %s are %zu", raw.n,
                          shape_text(&shape, text, sizeof text),
                          dtype_name(out->dtype), wanted);
-    if (wanted && (uintptr_t)raw.at % dtype_bytes(out->dtype) == 0) {
+    if (wanted && dtype_is_float(out->dtype) &&
+        (uintptr_t)raw.at % dtype_bytes(out->dtype) == 0) {
         buffer_share(file);
         out->buffer = file;
         out->offset = offset;
@@ -350,12 +355,13 @@ enum assay_status onnx_load_tensor(const char *path, struct pool *pool,
         &arena, &tensor, err);
     if (!st)
         st = onnx_data_load(&data, &tensor, out, err);
-    if (!st && str_append(name, tensor.name)) {
+    if (!st && str_append(name, tensor.name))
         st = error_nomem(err, strlen(tensor.name), "the name of a tensor");
-        tensor_release(out);
-    }
     if (st)
         error_context(err, "reading %s", path);
+    st = file_guards_check(st, err);
+    if (st)
+        tensor_release(out);
     buffer_release(data.file);
     arena_release(&arena);
     return st;

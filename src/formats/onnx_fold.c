@@ -33,12 +33,29 @@ static bool find_inputs(const struct onnx_call *call,
     return has_any;
 }
 
-/* The outputs before they are computed; false where they would be too large. */
+/* Arithmetic that would take long here is for the backends: a product of two
+ * weights is worth computing once, but not for minutes. */
+static bool is_costly(const struct node *node,
+                      const struct tensor *const *inputs,
+                      const struct tensor *outputs)
+{
+    const uint64_t most = UINT64_C(1) << 30;
+    struct cost cost = {0};
+
+    if (node->op->cost)
+        node->op->cost(node, inputs, outputs, &cost);
+    return cost.macs > most || cost.flops > most;
+}
+
+/* The outputs before they are computed; false where they would be too large,
+ * or are, together with all that was computed before: a few nodes can ask for
+ * any amount, which a run gives back as it goes. */
 static bool make_outputs(const struct onnx_call *call, const struct node *node,
                          const struct tensor *const *inputs,
                          struct tensor *outputs)
 {
-    size_t most = call->frame->importer->options->max_folded_bytes, total = 0;
+    struct onnx_importer *importer = call->frame->importer;
+    size_t most = importer->options->max_folded_bytes, total = 0;
 
     if (node->op->infer(node, inputs, outputs, NULL))
         return false;
@@ -49,8 +66,12 @@ static bool make_outputs(const struct onnx_call *call, const struct node *node,
             return false;
         total += n * dtype_bytes(outputs[i].dtype);
     }
-    if (total > (most ? most : usual_bytes))
+    most = most ? most : usual_bytes;
+    if (total > most || importer->folded_bytes > most - total ||
+        is_costly(node, inputs, outputs))
         return false;
+    if (!node->op->is_view)
+        importer->folded_bytes += total;
     for (size_t i = 0; !node->op->is_view && i < node->n_outputs; i++) {
         struct shape shape = outputs[i].shape;
 

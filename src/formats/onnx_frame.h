@@ -12,6 +12,9 @@ struct onnx_importer {
     const struct onnx_options *options;
     struct onnx_data data;
     struct arena texts;
+    struct map functions; /* of the model, by domain and name; to indexes */
+    size_t n_unfolded;    /* nodes that stood in functions, so far */
+    size_t folded_bytes;  /* of constants that were computed, so far */
 };
 
 /* A graph on its way: the model's, or the body of a node. */
@@ -23,7 +26,13 @@ struct onnx_target {
     size_t n_captured, captured_capacity;
 };
 
-enum { ONNX_MAX_DEPTH = 16 }; /* of functions and bodies in each other */
+enum {
+    ONNX_MAX_DEPTH = 16, /* of functions and bodies in each other */
+    /* Nodes that functions may unfold to: each may call others several times,
+     * and a few of them so become more than any machine holds. */
+    ONNX_MAX_UNFOLDED = 1 << 20,
+    ONNX_MAX_OPSETS = 256 /* domains: more than all there are */
+};
 
 struct onnx_frame {
     struct onnx_importer *importer;
@@ -99,11 +108,16 @@ enum assay_status onnx_nodes_sort(const struct onnx_node *nodes, size_t n,
  * and functions. */
 enum assay_status onnx_check_ops(const struct onnx_importer *importer,
                                  struct error *err);
+/* Notes the functions of the model, for onnx_function_find(). */
+enum assay_status onnx_functions_note(struct onnx_importer *importer,
+                                      struct error *err);
 /* The opset of a domain; 0 where the file does not say. */
 int64_t onnx_frame_opset(const struct onnx_opset *opsets, size_t n,
                          const char *domain);
-const struct onnx_function *onnx_function_find(const struct onnx_model *model,
-                                               const struct onnx_node *node);
+/* The function that a node calls; NULL where it calls none. */
+const struct onnx_function *
+onnx_function_find(const struct onnx_importer *importer,
+                   const struct onnx_node *node);
 
 /* ---- graphs (onnx_graph.c) ----------------------------------------------- */
 

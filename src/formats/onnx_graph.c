@@ -17,6 +17,11 @@ static enum assay_status add_data(struct onnx_frame *frame, const char *name,
     uint32_t value;
     enum assay_status st;
 
+    if (name[0] && map_find_text(&frame->names, name, NULL)) {
+        tensor_release(&data);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "two initializers are called '%.80s'", name);
+    }
     if (frame->outer) {
         st = graph_constant(graph, "", data, &value, err);
     } else {
@@ -202,8 +207,15 @@ static enum assay_status add_inputs(struct onnx_frame *frame,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < graph->n_inputs; i++) {
-        if (!map_find_text(&frame->names, graph->inputs[i].name, NULL))
+        const char *name = graph->inputs[i].name;
+        uint64_t value;
+
+        if (!map_find_text(&frame->names, name, &value))
             st = add_input(frame, graph, &graph->inputs[i], err);
+        else if (graph_value(frame->target->graph, (uint32_t)value)->kind ==
+                 VALUE_INPUT)
+            st = error_set(err, ASSAY_BAD_INPUT,
+                           "two inputs are called '%.80s'", name);
     }
     return st;
 }

@@ -54,6 +54,8 @@ const struct onnx_op *onnx_op_find(const char *op_type, int64_t opset);
 bool onnx_has(const struct onnx_call *call, const char *name);
 int64_t onnx_int(const struct onnx_call *call, const char *name,
                  int64_t fallback);
+/* The attribute "axis"; fails where no tensor has that many dimensions. */
+int onnx_axis(struct onnx_call *call, int fallback);
 float onnx_float(const struct onnx_call *call, const char *name,
                  float fallback);
 const char *onnx_text(const struct onnx_call *call, const char *name,

@@ -1,6 +1,7 @@
 /* formats/onnx_load.c - see onnx.h. */
 #include "formats/onnx.h"
 
+#include "base/file_guard.h"
 #include "base/str.h"
 #include "formats/mapped_file.h"
 #include "formats/onnx_frame.h"
@@ -59,6 +60,8 @@ static enum assay_status import_model(struct onnx_importer *importer,
     enum assay_status st = check_opset(model, err);
 
     if (!st)
+        st = onnx_functions_note(importer, err);
+    if (!st)
         st = onnx_check_ops(importer, err);
     if (!st)
         st = onnx_target_init(&target, err);
@@ -100,6 +103,7 @@ static enum assay_status load(struct buffer *file, const char *path,
     if (!st)
         st = import_model(&importer, path, out, err);
     onnx_data_release(&importer.data);
+    map_release(&importer.functions);
     arena_release(&importer.texts);
     arena_release(&messages);
     return st;
@@ -132,6 +136,11 @@ enum assay_status onnx_load(const char *path,
             : load(file, path, folder.text, options, pool, out, err);
     if (st)
         error_context(err, "reading %s", path);
+    st = file_guards_check(st, err);
+    if (st) {
+        graph_free(*out);
+        *out = NULL;
+    }
     str_release(&folder);
     buffer_release(file);
     return st;

@@ -6,6 +6,7 @@
 #include "ops/conv_nd.h"
 #include "ops/conv_transpose2d.h"
 #include "ops/ops.h"
+#include "ops/shape_rules.h"
 #include "ops/shape_views.h"
 
 #include <string.h>
@@ -81,6 +82,19 @@ static void emit_conv1d(struct onnx_call *call, const struct window *window,
     onnx_emit_inputs(call, &op_squeeze, NULL, last, 2);
 }
 
+/* Whether Conv2d does it, which refuses others. */
+static bool is_modest(const struct window *window)
+{
+    bool is_modest = true;
+
+    for (int i = 0; i < window->rank; i++)
+        is_modest &=
+            window->dilation[i] * (window->kernel[i] - 1) <= RULE_MAX_REACH &&
+            window->before[i] <= RULE_MAX_REACH &&
+            window->after[i] <= RULE_MAX_REACH;
+    return is_modest;
+}
+
 static void import_conv(struct onnx_call *call)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, X));
@@ -93,7 +107,7 @@ static void import_conv(struct onnx_call *call)
 
     if (!read_window(call, &window))
         return;
-    is_fixed = onnx_window_fix(&window, x);
+    is_fixed = onnx_window_fix(&window, x) && is_modest(&window);
     if (is_fixed && window.rank == 2) {
         struct conv2d_attrs attrs = conv2d_of(&window, 0, groups);
 

@@ -7,20 +7,30 @@
 #include "ops/ops.h"
 #include "ops/pool_nd.h"
 #include "ops/reduce.h"
+#include "ops/shape_rules.h"
 
 #include <string.h>
 
-/* Whether the fast poolings do it: over pictures, not dilated, one output. */
+/* Whether the fast poolings do it: over pictures, not dilated, one output, and
+ * not by windows that are mostly beside the picture. */
 static bool is_plain(const struct onnx_call *call, const struct window *window)
 {
+    enum { never_much = 32 };
+    const struct tensor *x = onnx_known(call, onnx_input(call, 0));
     bool is_plain = window->rank == 2 && window->padding == WINDOW_GIVEN &&
                     call->n_outputs == 1;
 
-    for (int i = 0; is_plain && i < window->rank; i++)
+    for (int i = 0; is_plain && i < window->rank; i++) {
+        int64_t size = x && x->shape.rank == 4 ? x->shape.dims[2 + i] : -1;
+
         is_plain = window->dilation[i] == 1 && window->before[i] >= 0 &&
                    window->after[i] >= 0 &&
                    window->before[i] < window->kernel[i] &&
-                   window->after[i] < window->kernel[i];
+                   window->after[i] < window->kernel[i] &&
+                   window->kernel[i] <= RULE_MAX_POOL &&
+                   (size < 0 || window->kernel[i] <= size ||
+                    window->kernel[i] <= never_much);
+    }
     return is_plain;
 }
 

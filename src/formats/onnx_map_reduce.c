@@ -43,9 +43,8 @@ static void import_cum_sum(struct onnx_call *call)
 static void import_softmax(struct onnx_call *call)
 {
     bool is_flat = call->opset < 13;
-    struct softmax_attrs attrs = {
-        .axis = (int)onnx_int(call, "axis", is_flat ? 1 : -1),
-        .is_flat = is_flat};
+    struct softmax_attrs attrs = {.axis = onnx_axis(call, is_flat ? 1 : -1),
+                                  .is_flat = is_flat};
 
     onnx_emit(call, op_find(call->node->op_type), &attrs);
 }

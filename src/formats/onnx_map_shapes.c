@@ -107,7 +107,7 @@ static void import_split(struct onnx_call *call)
 static void import_concat(struct onnx_call *call)
 {
     /* Opset 1 has a default. */
-    struct concat_attrs attrs = {.axis = (int)onnx_int(call, "axis", 1)};
+    struct concat_attrs attrs = {.axis = onnx_axis(call, 1)};
 
     onnx_emit(call, &op_concat, &attrs);
 }

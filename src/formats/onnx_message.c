@@ -347,7 +347,8 @@ static void add_numbers(const struct field *field,
     if (found->type == WIRE_BYTES && field->kind == KIND_FLOATS) {
         size_t more = found->bytes.n / sizeof(float);
 
-        memcpy((float *)items + *n, found->bytes.at, more * sizeof(float));
+        if (more)
+            memcpy((float *)items + *n, found->bytes.at, more * sizeof(float));
         *n += more;
     } else if (found->type == WIRE_BYTES) {
         while (wire_varint(&list, &value))

@@ -3,6 +3,7 @@
 #include "formats/onnx_frame.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -22,17 +23,63 @@ int64_t onnx_frame_opset(const struct onnx_opset *opsets, size_t n,
     return 0;
 }
 
-const struct onnx_function *onnx_function_find(const struct onnx_model *model,
-                                               const struct onnx_node *node)
+/* ---- functions ---------------------------------------------------------- */
+
+/* "domain", a NUL, "name". */
+static enum assay_status make_key(struct str *key, const char *domain,
+                                  const char *name)
 {
-    for (size_t i = 0; i < model->n_functions; i++) {
+    str_clear(key);
+    return str_append_n(key, domain, strlen(domain) + 1)
+               ? ASSAY_NOMEM
+               : str_append(key, name);
+}
+
+enum assay_status onnx_functions_note(struct onnx_importer *importer,
+                                      struct error *err)
+{
+    const struct onnx_model *model = importer->model;
+    struct str key = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < model->n_functions; i++) {
         const struct onnx_function *function = &model->functions[i];
 
-        if (strcmp(function->name, node->op_type) == 0 &&
-            strcmp(function->domain, node->domain) == 0)
-            return function;
+        if (make_key(&key, function->domain, function->name))
+            st = error_nomem(err, key.n, "the functions of a model");
+        else if (map_find(&importer->functions, key.text, key.n, NULL))
+            st = error_set(err, ASSAY_BAD_INPUT,
+                           "it has two functions '%.80s' of the domain '%.80s'",
+                           function->name, function->domain);
+        else if (map_put(&importer->functions, key.text, key.n, i))
+            st = error_nomem(err, key.n, "the functions of a model");
     }
-    return NULL;
+    str_release(&key);
+    return st;
+}
+
+/* Without memory for the key it is looked for in the list. */
+const struct onnx_function *
+onnx_function_find(const struct onnx_importer *importer,
+                   const struct onnx_node *node)
+{
+    const struct onnx_model *model = importer->model;
+    struct str key = {0};
+    uint64_t at = model->n_functions;
+
+    if (!model->n_functions)
+        return NULL;
+    if (!make_key(&key, node->domain, node->op_type)) {
+        map_find(&importer->functions, key.text, key.n, &at);
+    } else {
+        for (at = 0; at < model->n_functions; at++) {
+            if (strcmp(model->functions[at].name, node->op_type) == 0 &&
+                strcmp(model->functions[at].domain, node->domain) == 0)
+                break;
+        }
+    }
+    str_release(&key);
+    return at < model->n_functions ? &model->functions[at] : NULL;
 }
 
 /* ---- one node ---------------------------------------------------------- */
@@ -75,6 +122,11 @@ static void import_function(struct onnx_call *call,
         onnx_fail(call, ASSAY_UNSUPPORTED,
                   "functions call each other more than %d deep",
                   ONNX_MAX_DEPTH);
+    frame.importer->n_unfolded += function->n_nodes;
+    if (frame.importer->n_unfolded > ONNX_MAX_UNFOLDED)
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "its functions unfold to more than %d nodes",
+                  ONNX_MAX_UNFOLDED);
     for (size_t i = 0; !call->st && i < call->place->n_modules; i++)
         call->st = graph_scope_add(
             around->target->graph, frame.scope, call->place->modules[i].name,
@@ -100,7 +152,7 @@ static void import_call(struct onnx_call *call)
 {
     struct onnx_frame *frame = call->frame;
     const struct onnx_function *function =
-        onnx_function_find(frame->importer->model, call->node);
+        onnx_function_find(frame->importer, call->node);
     const struct onnx_op *op;
 
     if (function) {
@@ -199,6 +251,29 @@ static enum assay_status import_node(struct onnx_frame *frame,
     return call.st;
 }
 
+/* Before any node is imported a frame has the names of inputs and initializers
+ * only, and what nodes make has others. */
+static enum assay_status check_outputs(const struct onnx_frame *frame,
+                                       const struct onnx_node *nodes, size_t n,
+                                       struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < nodes[i].n_outputs; k++) {
+            const char *name = nodes[i].outputs[k];
+
+            if (!name[0] || !map_find_text(&frame->names, name, NULL))
+                continue;
+            error_set(err, ASSAY_BAD_INPUT,
+                      "its output '%.80s' has the name of an input or an "
+                      "initializer",
+                      name);
+            name_node(&nodes[i], i, err);
+            return ASSAY_BAD_INPUT;
+        }
+    }
+    return ASSAY_OK;
+}
+
 enum assay_status onnx_nodes_import(struct onnx_frame *frame,
                                     const struct onnx_node *nodes, size_t n,
                                     struct error *err)
@@ -206,8 +281,10 @@ enum assay_status onnx_nodes_import(struct onnx_frame *frame,
     struct arena *arena = &frame->importer->texts;
     struct onnx_place *places = NULL;
     uint32_t *order = NULL;
-    enum assay_status st = onnx_nodes_sort(nodes, n, &order, err);
+    enum assay_status st = check_outputs(frame, nodes, n, err);
 
+    if (!st)
+        st = onnx_nodes_sort(nodes, n, &order, err);
     if (!st)
         st = onnx_places_make(nodes, n, arena, &places, err);
     for (size_t i = 0; !st && i < n; i++)

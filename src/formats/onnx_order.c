@@ -24,14 +24,39 @@ struct order {
     size_t n_ordered;
 };
 
-static enum assay_status find_makers(struct order *order)
+static const char *any_name(const struct onnx_node *node)
+{
+    return node->name[0] ? node->name : "without a name";
+}
+
+static enum assay_status refuse_second(const struct order *order, size_t first,
+                                       size_t second, const char *name,
+                                       struct error *err)
+{
+    const struct onnx_node *a = &order->nodes[first],
+                           *b = &order->nodes[second];
+
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "'%.40s' is made by node %zu, %.40s (%.20s), and by node "
+                     "%zu, %.40s (%.20s); a value has one maker",
+                     name, first, any_name(a), a->op_type, second, any_name(b),
+                     b->op_type);
+}
+
+static enum assay_status find_makers(struct order *order, struct error *err)
 {
     for (size_t i = 0; i < order->n; i++) {
         for (size_t k = 0; k < order->nodes[i].n_outputs; k++) {
             const char *name = order->nodes[i].outputs[k];
+            uint64_t first;
 
-            if (name[0] && map_put_text(&order->makers, name, i))
-                return ASSAY_NOMEM;
+            if (!name[0])
+                continue;
+            if (map_find_text(&order->makers, name, &first))
+                return refuse_second(order, (size_t)first, i, name, err);
+            if (map_put_text(&order->makers, name, i))
+                return error_nomem(err, strlen(name),
+                                   "the order of a model's nodes");
         }
     }
     return ASSAY_OK;
@@ -108,8 +133,7 @@ static enum assay_status refuse_cycle(const struct order *order, uint32_t at,
     return error_set(err, ASSAY_BAD_INPUT,
                      "the graph goes round in a circle through node %u, "
                      "%.100s (%.40s)",
-                     at, node->name[0] ? node->name : "without a name",
-                     node->op_type);
+                     at, any_name(node), node->op_type);
 }
 
 /* Puts a node behind all it reads from, and those before it, depth first.
@@ -146,12 +170,14 @@ static enum assay_status place_node(struct order *order, const size_t *last,
 static enum assay_status sort(struct order *order, struct error *err)
 {
     size_t *last = mem_array(order->n + 1, sizeof *last);
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = find_makers(order, err);
 
-    if (!last || find_makers(order) || find_edges(order)) {
+    if (!st && (!last || find_edges(order)))
+        st = error_nomem(err, order->n * sizeof *last,
+                         "the order of a model's nodes");
+    if (st) {
         mem_free(last);
-        return error_nomem(err, order->n * sizeof *last,
-                           "the order of a model's nodes");
+        return st;
     }
     memcpy(last, order->first + 1, order->n * sizeof *last);
     for (size_t i = 0; !st && i < order->n; i++)

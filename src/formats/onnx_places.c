@@ -96,17 +96,17 @@ static const char *make_name(struct places *all, size_t i)
 }
 
 /* Counts the node where it is, and its modules where they are. */
-static bool count_place(struct places *all)
+static bool count_place(struct places *all, const struct onnx_place *place)
 {
     const char *path = str_text(&all->path);
     uint64_t uses = 0;
+    size_t n = 0;
 
     map_find(&all->paths, path, all->path.n, &uses);
     if (map_put(&all->paths, path, all->path.n, uses + 1))
         return false;
-    for (size_t n = all->path.n; n-- > 0;) {
-        if (path[n] != '.')
-            continue;
+    for (size_t i = 0; i + 1 < place->n_modules; i++) {
+        n += (i > 0) + strlen(place->modules[i].name);
         uses = 0;
         map_find(&all->paths, path, n, &uses);
         if (map_put(&all->paths, path, n, uses | has_modules))
@@ -143,7 +143,7 @@ static bool split_name(struct places *all, size_t i)
         if (!add_module(all, place, last, strlen(last), false))
             return false;
     }
-    return count_place(all);
+    return count_place(all, place);
 }
 
 static bool join_path(struct places *all, const struct onnx_place *place)

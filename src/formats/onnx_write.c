@@ -2,6 +2,7 @@
 #include "formats/onnx_write.h"
 
 #include "base/file.h"
+#include "base/file_guard.h"
 #include "base/mem.h"
 #include "formats/onnx_data.h"
 #include "formats/onnx_export.h"
@@ -450,7 +451,11 @@ static enum assay_status write_file(struct onnx_export *to,
         sink_write(sink, str_text(ends), ends->n);
         sink_write(sink, str_text(&to->initializers), to->initializers.n);
         put_leaves(to, leaves, sink);
-        st = output_commit(output, to->err);
+        st = file_guards_check(ASSAY_OK, to->err);
+        if (st)
+            output_discard(output);
+        else
+            st = output_commit(output, to->err);
     }
     str_release(&head);
     return st;

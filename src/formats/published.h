@@ -6,9 +6,11 @@
 #define FORMATS_PUBLISHED_H
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/str.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define PUBLISHED_URL "https://download.pytorch.org/models"
 
@@ -26,7 +28,8 @@ struct published {
     const char *model;   /* "fasterrcnn_resnet50_fpn" */
     const char *version; /* torchvision's name of the training: "COCO_V1" */
     const char *file;    /* its SHA-256 begins with the digits behind the - */
-    double mebibytes;
+    const char *sha256;  /* all of it; NULL: not known */
+    double mebibytes;    /* with three decimals */
     enum published_trained trained;
 };
 
@@ -40,6 +43,14 @@ const struct published *published_find(const char *name);
 /* The first digits of the file's SHA-256. */
 void published_hash(const struct published *published,
                     char digits[PUBLISHED_HASH_DIGITS + 1]);
+
+/* How its SHA-256 begins, as far as it is known: all of it, or what stands in
+ * its name. */
+void published_digits(const struct published *published,
+                      char digits[SHA256_HEX]);
+/* Between which numbers of bytes it has: a kilobyte apart. */
+void published_size(const struct published *published, uint64_t *least,
+                    uint64_t *most);
 
 /* By the hash in a file's name; NULL where it is none of them. */
 const struct published *published_of_file(const char *path);

@@ -2,6 +2,7 @@
 #include "formats/checkpoint_write.h"
 
 #include "base/file.h"
+#include "base/file_guard.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "formats/checkpoint_internal.h"
@@ -79,7 +80,11 @@ enum assay_status safetensors_write(const char *path,
         for (size_t i = 0; i < n && !sink->failed_errno; i++)
             sink_write(sink, tensor_data(tensors[i].tensor),
                        tensor_bytes(tensors[i].tensor));
-        st = output_commit(output, err);
+        st = file_guards_hold(ASSAY_OK, err);
+        if (st)
+            output_discard(output);
+        else
+            st = output_commit(output, err);
     }
     str_release(&header);
     return st;

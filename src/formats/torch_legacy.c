@@ -58,12 +58,14 @@ static enum assay_status read_head(struct legacy_file *file,
 static enum assay_status find_storage(void *context,
                                       const struct torch_storage *storage,
                                       const unsigned char **bytes,
+                                      struct checkpoint_part **part,
                                       struct error *err)
 {
     struct legacy_file *file = context;
     size_t n;
     uint64_t at;
 
+    *part = NULL; /* it has no sums */
     if (!map_find(&file->positions, storage->key.bytes, storage->key.n, &at))
         return error_set(err, ASSAY_BAD_INPUT, "its storage is missing");
     if (!mem_add(storage->first, storage->n_elements, &n) ||

@@ -79,8 +79,9 @@ static enum assay_status add_tensor(struct walk *walk,
         .n_elements = tensor->storage->n_elements,
         .first = (uint64_t)tensor->offset,
     };
-    enum assay_status st = walk->storages->find(
-        walk->storages->context, tensor->storage, &view.elements, err);
+    enum assay_status st =
+        walk->storages->find(walk->storages->context, tensor->storage,
+                             &view.elements, &view.part, err);
 
     if (st) {
         error_context(err, "tensor %.*s", (int)view.name_bytes, view.name);

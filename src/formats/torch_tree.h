@@ -9,11 +9,13 @@
 #include "formats/torch_values.h"
 
 /* Where a format keeps the elements of a storage's key. Sets *bytes to the
- * first of them; all those that the storage wants are there. */
+ * first of them; all those that the storage wants are there. Sets *part where
+ * the format can tell whether they are intact. */
 struct torch_storages {
     enum assay_status (*find)(void *context,
                               const struct torch_storage *storage,
-                              const unsigned char **bytes, struct error *err);
+                              const unsigned char **bytes,
+                              struct checkpoint_part **part, struct error *err);
     void *context;
 };
 

@@ -11,9 +11,11 @@
 #include <string.h>
 
 struct zip_file {
+    struct checkpoint *checkpoint;
     struct zip_index index;
-    struct str folder; /* "archive/" */
-    struct str name;   /* of the entry looked for */
+    struct checkpoint_part **parts; /* by entry; NULL where no tensor lies */
+    struct str folder;              /* "archive/" */
+    struct str name;                /* of the entry looked for */
 };
 
 static enum assay_status find_entry(struct zip_file *file, const char *prefix,
@@ -35,9 +37,38 @@ static enum assay_status find_entry(struct zip_file *file, const char *prefix,
     return ASSAY_OK;
 }
 
+/* The same for what is read at once. */
+static enum assay_status find_intact(struct zip_file *file, const char *name,
+                                     const struct zip_entry **out,
+                                     struct error *err)
+{
+    enum assay_status st = find_entry(file, name, "", 0, out, err);
+
+    return st || !*out ? st : zip_entry_check(*out, err);
+}
+
+/* What checks the tensors in an entry, when they are loaded. */
+static enum assay_status find_part(struct zip_file *file,
+                                   const struct zip_entry *entry,
+                                   struct checkpoint_part **out,
+                                   struct error *err)
+{
+    struct checkpoint_part **part = &file->parts[entry - file->index.entries];
+
+    if (!*part) {
+        *part = arena_alloc(&file->checkpoint->names, sizeof **part);
+        if (!*part)
+            return error_nomem(err, sizeof **part, "the parts of a file");
+        **part = (struct checkpoint_part){.entry = *entry};
+    }
+    *out = *part;
+    return ASSAY_OK;
+}
+
 static enum assay_status find_storage(void *context,
                                       const struct torch_storage *storage,
                                       const unsigned char **bytes,
+                                      struct checkpoint_part **part,
                                       struct error *err)
 {
     struct zip_file *file = context;
@@ -58,7 +89,7 @@ static enum assay_status find_storage(void *context,
                          "%s has %zu bytes, fewer than the tensors in it want",
                          file->name.text, entry->bytes);
     *bytes = entry->data;
-    return ASSAY_OK;
+    return find_part(file, entry, part, err);
 }
 
 /* The archive's files lie in one folder, which is called after the file. */
@@ -86,7 +117,7 @@ static enum assay_status check_byte_order(struct zip_file *file,
                                           struct error *err)
 {
     const struct zip_entry *entry = NULL;
-    enum assay_status st = find_entry(file, "byteorder", "", 0, &entry, err);
+    enum assay_status st = find_intact(file, "byteorder", &entry, err);
 
     if (!st && entry &&
         (entry->bytes != 6 || memcmp(entry->data, "little", 6) != 0))
@@ -103,7 +134,7 @@ static enum assay_status read_pickle(struct checkpoint *checkpoint,
     const struct zip_entry *entry = NULL;
     struct pickle_value *root = NULL;
     size_t used;
-    enum assay_status st = find_entry(file, "data.pkl", "", 0, &entry, err);
+    enum assay_status st = find_intact(file, "data.pkl", &entry, err);
 
     if (!st && !entry)
         st = error_set(err, ASSAY_BAD_INPUT, "its data.pkl has a strange name");
@@ -116,10 +147,16 @@ enum assay_status torch_zip_read(struct checkpoint *checkpoint,
                                  const unsigned char *bytes, size_t n,
                                  struct error *err)
 {
-    struct zip_file file = {0};
+    struct zip_file file = {.checkpoint = checkpoint};
     struct pickle *pickle = NULL;
     enum assay_status st = zip_index_read(&file.index, bytes, n, err);
 
+    if (!st) {
+        file.parts = mem_array(file.index.n, sizeof *file.parts);
+        if (!file.parts)
+            st = error_nomem(err, file.index.n * sizeof *file.parts,
+                             "the parts of a file");
+    }
     if (!st)
         st = find_folder(&file, err);
     if (!st)
@@ -129,6 +166,7 @@ enum assay_status torch_zip_read(struct checkpoint *checkpoint,
     if (!st)
         st = read_pickle(checkpoint, &file, pickle, err);
     pickle_free(pickle);
+    mem_free(file.parts);
     str_release(&file.folder);
     str_release(&file.name);
     zip_index_release(&file.index);

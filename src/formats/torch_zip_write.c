@@ -6,13 +6,14 @@
 #include "formats/checkpoint_write.h"
 
 #include "base/file.h"
+#include "base/file_guard.h"
 #include "base/mem.h"
+#include "formats/crc32.h"
 #include "formats/little_endian.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 enum {
     alignment = 64,
@@ -223,7 +224,7 @@ static void add_entry(struct archive *archive, const char *tail,
 {
     struct entry entry = {
         .bytes = (uint32_t)n,
-        .crc = (uint32_t)crc32_z(0, data, n),
+        .crc = crc32_of(data, n),
         .at = archive->sink->written,
     };
 
@@ -306,6 +307,7 @@ enum assay_status torch_zip_write(const char *path,
     if (!st)
         st = write_archive(tensors, n, &pickle, output_sink(output), err);
     str_release(&pickle);
+    st = file_guards_hold(st, err);
     if (!st)
         return output_commit(output, err);
     output_discard(output);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "formats/crc32.h"
 #include "formats/little_endian.h"
 
 #include <stdint.h>
@@ -109,6 +110,7 @@ struct header {
     const unsigned char *name;
     size_t name_bytes;
     uint16_t flags, method;
+    uint32_t crc32;
 };
 
 /* The ZIP64 field holds, in this order, those values that did not fit. */
@@ -153,6 +155,7 @@ static bool read_central(const struct archive *archive, uint64_t *at,
         return false;
     *header = (struct header){.flags = le16(from + 8),
                               .method = le16(from + 10),
+                              .crc32 = le32(from + 16),
                               .packed_bytes = le32(from + 20),
                               .bytes = le32(from + 24),
                               .local_at = le32(from + 42),
@@ -184,6 +187,7 @@ static bool locate(const struct archive *archive, const struct header *header,
         .is_stored = header->method == method_stored &&
                      !(header->flags & flag_encrypted) &&
                      header->packed_bytes == header->bytes,
+        .crc32 = header->crc32,
     };
     return true;
 }
@@ -242,4 +246,23 @@ const struct zip_entry *zip_index_find(const struct zip_index *index,
     uint64_t i;
 
     return map_find_text(&index->by_name, name, &i) ? &index->entries[i] : NULL;
+}
+
+/* Data of which the sum is 0 is as likely as any other; but that is also what
+ * torch.serialization.set_crc32_options(False) leaves in the directory. */
+enum assay_status zip_entry_check(const struct zip_entry *entry,
+                                  struct error *err)
+{
+    uint32_t found;
+
+    if (!entry->crc32)
+        return ASSAY_OK;
+    found = crc32_of(entry->data, entry->bytes);
+    if (found == entry->crc32)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%.*s in the archive is damaged: its CRC-32 is %08x, not "
+                     "%08x; fetch or copy the file again",
+                     entry->name_bytes < 80 ? (int)entry->name_bytes : 80,
+                     entry->name, (unsigned)found, (unsigned)entry->crc32);
 }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct zip_entry {
     const char *name; /* in the archive, without a NUL behind it */
@@ -19,6 +20,7 @@ struct zip_entry {
     const unsigned char *data;
     size_t bytes;
     bool is_stored; /* as it is; else compressed or encrypted */
+    uint32_t crc32; /* of the data when it was stored; 0: nobody computed it */
 };
 
 struct zip_index {
@@ -37,5 +39,10 @@ void zip_index_release(struct zip_index *index);
 /* NULL where there is none. */
 const struct zip_entry *zip_index_find(const struct zip_index *index,
                                        const char *name);
+
+/* Reads all of a stored entry: ASSAY_BAD_INPUT where its data is not what was
+ * put into the archive. */
+enum assay_status zip_entry_check(const struct zip_entry *entry,
+                                  struct error *err);
 
 #endif

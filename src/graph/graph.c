@@ -188,9 +188,10 @@ void graph_declare_input(struct graph *graph, uint32_t value,
 
 const struct shape *graph_input_shape(const struct graph *graph, size_t i)
 {
-    const struct value *input = &graph->values[graph->inputs[i]];
+    const struct value *input =
+        i < graph->n_inputs ? &graph->values[graph->inputs[i]] : NULL;
 
-    return input->is_declared ? &input->shape : NULL;
+    return input && input->is_declared ? &input->shape : NULL;
 }
 
 enum assay_status graph_parameter(struct graph *graph, uint32_t scope,
@@ -236,6 +237,13 @@ void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
 {
     graph->values[value].fill = fill;
     graph->values[value].fill_scale = scale;
+}
+
+/* Ids that are out of range are for graph_check() to find. */
+void value_use(struct graph *graph, uint32_t value, int change)
+{
+    if (value < graph->n_values)
+        graph->values[value].n_uses += (uint32_t)change;
 }
 
 size_t graph_value_count(const struct graph *graph)
@@ -307,12 +315,14 @@ enum assay_status graph_output(struct graph *graph, const char *name,
         return error_nomem(err, sizeof *moved, "the outputs of a model");
     graph->outputs[graph->n_outputs++] =
         (struct named_value){.name = kept, .value = value};
+    value_use(graph, value, 1);
     return ASSAY_OK;
 }
 
 void graph_clear_outputs(struct graph *graph)
 {
-    graph->n_outputs = 0;
+    while (graph->n_outputs)
+        value_use(graph, graph->outputs[--graph->n_outputs].value, -1);
 }
 
 size_t graph_input_count(const struct graph *graph)

@@ -74,13 +74,15 @@ struct value {
     uint32_t scope;     /* the module that holds the parameter */
     enum fill fill;
     float fill_scale;
+    uint32_t n_uses; /* by nodes and outputs; see graph_use_count() */
 };
 
 enum assay_status graph_input(struct graph *graph, const char *name,
                               enum dtype dtype, uint32_t *value,
                               struct error *err);
 /* Which shapes an input may have; -1 leaves a size free. The engine refuses
- * others. NULL from graph_input_shape(): nothing was declared. */
+ * others. NULL from graph_input_shape(): nothing was declared, or there is no
+ * such input. */
 void graph_declare_input(struct graph *graph, uint32_t value,
                          const struct shape *shape);
 const struct shape *graph_input_shape(const struct graph *graph, size_t i);
@@ -154,11 +156,16 @@ enum assay_status graph_node_add(struct graph *graph,
                                  uint32_t *outputs, struct error *err);
 size_t graph_node_count(const struct graph *graph);
 const struct node *graph_node(const struct graph *graph, size_t i);
-/* For passes. */
+/* For passes. Inputs are changed with the functions below, which know who reads
+ * what. */
 struct node *graph_node_edit(struct graph *graph, size_t i);
 /* One more input, behind the others. */
 enum assay_status graph_input_append(struct graph *graph, size_t node,
                                      uint32_t value, struct error *err);
+void graph_input_set(struct graph *graph, size_t node, size_t input,
+                     uint32_t value);
+/* The node reads nothing from now on. */
+void graph_inputs_drop(struct graph *graph, size_t node);
 
 /* For passes: one more output, a new value. */
 enum assay_status graph_output_append(struct graph *graph, size_t node,

@@ -35,6 +35,9 @@ struct graph {
     size_t n_nodes, nodes_capacity;
 };
 
+/* One reader more (1) or less (-1); GRAPH_NONE is nobody's. */
+void value_use(struct graph *graph, uint32_t value, int change);
+
 /* Frees what a node owns beside the graph's memory. */
 void node_release(struct node *node);
 

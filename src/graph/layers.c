@@ -1,6 +1,7 @@
 /* graph/layers.c - see layers.h. */
 #include "graph/layers.h"
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -14,15 +15,28 @@ void layers_release(struct layers *layers)
     *layers = (struct layers){0};
 }
 
-/* Where a node's layer already is, or the end of the list. */
-static size_t find_layer(const struct layers *layers, const struct node *node)
-{
-    size_t i = 0;
+/* The layers by what makes one: a scope and a name in it. */
+struct layer_index {
+    struct map numbers;
+    struct str key;
+};
 
-    while (i < layers->n && (layers->items[i].scope != node->scope ||
-                             strcmp(layers->items[i].op_name, node->name) != 0))
-        i++;
-    return i;
+/* Where a node's layer already is, or the end of the list, where it will be. */
+static enum assay_status find_layer(struct layer_index *index,
+                                    const struct node *node, size_t end,
+                                    size_t *at, struct error *err)
+{
+    uint64_t found = end;
+
+    str_clear(&index->key);
+    if (str_append_n(&index->key, (const char *)&node->scope,
+                     sizeof node->scope) ||
+        str_append(&index->key, node->name) ||
+        (!map_find(&index->numbers, index->key.text, index->key.n, &found) &&
+         map_put(&index->numbers, index->key.text, index->key.n, end)))
+        return error_nomem(err, strlen(node->name), "the layers");
+    *at = (size_t)found;
+    return ASSAY_OK;
 }
 
 static enum assay_status name_layer(struct layers *layers,
@@ -122,15 +136,17 @@ enum assay_status layers_list(struct layers *layers, const struct graph *graph,
                               const struct survey *survey, struct error *err)
 {
     bool *is_counted = mem_array(graph_value_count(graph), sizeof *is_counted);
+    struct layer_index index = {0};
     enum assay_status st = ASSAY_OK;
 
     if (!is_counted)
         return error_nomem(err, graph_value_count(graph), "the layers");
     for (size_t i = 0; !st && i < graph_node_count(graph); i++) {
         const struct node *node = graph_node(graph, i);
-        size_t at = find_layer(layers, node);
+        size_t at = 0;
 
-        if (at == layers->n)
+        st = find_layer(&index, node, layers->n, &at, err);
+        if (!st && at == layers->n)
             st = add_layer(layers, graph, node, err);
         if (st)
             break;
@@ -139,6 +155,8 @@ enum assay_status layers_list(struct layers *layers, const struct graph *graph,
     }
     if (!st)
         add_up(layers, graph);
+    map_release(&index.numbers);
+    str_release(&index.key);
     mem_free(is_counted);
     return st;
 }

@@ -98,6 +98,8 @@ enum assay_status graph_node_add(struct graph *graph,
     else if (op->attrs_bytes)
         memcpy(node.attrs, description->attrs, op->attrs_bytes);
     graph->nodes[graph->n_nodes++] = node;
+    for (size_t i = 0; i < node.n_inputs; i++)
+        value_use(graph, node.inputs[i], 1);
     return ASSAY_OK;
 }
 
@@ -178,7 +180,26 @@ enum assay_status graph_input_append(struct graph *graph, size_t node,
         return error_nomem(err, sizeof *grown, "the nodes of a model");
     to->inputs = grown;
     to->n_inputs++;
+    value_use(graph, value, 1);
     return ASSAY_OK;
+}
+
+void graph_input_set(struct graph *graph, size_t node, size_t input,
+                     uint32_t value)
+{
+    uint32_t *place = &graph->nodes[node].inputs[input];
+
+    value_use(graph, *place, -1);
+    value_use(graph, value, 1);
+    *place = value;
+}
+
+void graph_inputs_drop(struct graph *graph, size_t node)
+{
+    struct node *from = &graph->nodes[node];
+
+    while (from->n_inputs)
+        value_use(graph, from->inputs[--from->n_inputs], -1);
 }
 
 enum assay_status graph_output_append(struct graph *graph, size_t node,
@@ -214,28 +235,27 @@ enum assay_status graph_node_become(struct graph *graph, size_t node,
 
 size_t graph_use_count(const struct graph *graph, uint32_t value)
 {
-    size_t uses = 0;
-
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        for (size_t k = 0; k < graph->nodes[i].n_inputs; k++)
-            uses += graph->nodes[i].inputs[k] == value;
-    }
-    for (size_t i = 0; i < graph->n_outputs; i++)
-        uses += graph->outputs[i].value == value;
-    return uses;
+    return graph->values[value].n_uses;
 }
 
+/* As many as there are, and no node before the one that makes it reads it. */
 void graph_replace_uses(struct graph *graph, uint32_t from, uint32_t to)
 {
-    for (size_t i = 0; i < graph->n_nodes; i++) {
+    const struct value *old = &graph->values[from];
+    size_t i = old->producer == GRAPH_NONE ? 0 : old->producer + (size_t)1;
+
+    for (; old->n_uses && i < graph->n_nodes; i++) {
         for (size_t k = 0; k < graph->nodes[i].n_inputs; k++) {
             if (graph->nodes[i].inputs[k] == from)
-                graph->nodes[i].inputs[k] = to;
+                graph_input_set(graph, i, k, to);
         }
     }
-    for (size_t i = 0; i < graph->n_outputs; i++) {
-        if (graph->outputs[i].value == from)
+    for (i = 0; old->n_uses && i < graph->n_outputs; i++) {
+        if (graph->outputs[i].value == from) {
             graph->outputs[i].value = to;
+            value_use(graph, from, -1);
+            value_use(graph, to, 1);
+        }
     }
 }
 
@@ -262,27 +282,39 @@ void node_release(struct node *node)
 static bool is_used(const struct graph *graph, const struct node *node)
 {
     for (size_t i = 0; i < node->n_outputs; i++) {
-        if (graph_use_count(graph, node->outputs[i]))
+        if (graph->values[node->outputs[i]].n_uses)
             return true;
     }
     return false;
 }
 
+/* Puts the node where it stays, `to`, and its outputs know that. */
+static void move_node(struct graph *graph, size_t from, size_t to)
+{
+    struct node *node = &graph->nodes[to];
+
+    *node = graph->nodes[from];
+    for (size_t i = 0; i < node->n_outputs; i++)
+        graph->values[node->outputs[i]].producer = (uint32_t)to;
+}
+
 /* From the end, so that what only fed a removed node goes too. */
 void graph_sweep(struct graph *graph)
 {
+    size_t n = graph->n_nodes;
+
     for (size_t i = graph->n_nodes; i-- > 0;) {
-        if (is_used(graph, &graph->nodes[i]))
-            continue;
-        node_release(&graph->nodes[i]);
-        memmove(&graph->nodes[i], &graph->nodes[i + 1],
-                (graph->n_nodes - i - 1) * sizeof *graph->nodes);
-        graph->n_nodes--;
+        if (is_used(graph, &graph->nodes[i])) {
+            move_node(graph, i, --n);
+        } else {
+            graph_inputs_drop(graph, i);
+            node_release(&graph->nodes[i]);
+        }
     }
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        for (size_t k = 0; k < graph->nodes[i].n_outputs; k++)
-            graph->values[graph->nodes[i].outputs[k]].producer = (uint32_t)i;
-    }
+    /* They stand at the end now. */
+    graph->n_nodes -= n;
+    for (size_t i = 0; n && i < graph->n_nodes; i++)
+        move_node(graph, n + i, i);
 }
 
 static enum assay_status check_node(const struct graph *graph, size_t at,

@@ -32,6 +32,10 @@ static enum assay_status infer(const struct node *node,
                              "a window of %lld does not fit into %lld",
                              (long long)attrs->kernel[i],
                              (long long)inputs[0]->shape.dims[2 + i]);
+        if (attrs->kernel[i] > RULE_MAX_POOL)
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "a window of %lld; %d is the most",
+                             (long long)attrs->kernel[i], RULE_MAX_POOL);
     }
     rule_set(&outputs[0], DTYPE_F32, &y);
     return ASSAY_OK;

@@ -85,6 +85,13 @@ static enum assay_status infer(const struct node *node,
             return error_set(
                 err, ASSAY_BAD_INPUT, "a kernel of %lld does not fit into %lld",
                 (long long)w->dims[2 + i], (long long)x->dims[2 + i]);
+        if (attrs->dilation[i] * (w->dims[2 + i] - 1) > RULE_MAX_REACH ||
+            attrs->before[i] > RULE_MAX_REACH ||
+            attrs->after[i] > RULE_MAX_REACH)
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "a kernel that reaches over more than %d, or as "
+                             "much padding",
+                             RULE_MAX_REACH);
     }
     rule_set(&outputs[0], DTYPE_F32, &y);
     st = rule_bias(inputs[CONV2D_BIAS], y.dims[1], err);

@@ -64,9 +64,10 @@ static enum assay_status become(struct graph *graph, size_t at, uint32_t maker,
     struct node *node = graph_node_edit(graph, at);
     uint32_t *outputs = node->outputs, scope = node->scope;
 
+    graph_inputs_drop(graph, at);
     *node = *graph_node(graph, maker);
     node->outputs = outputs;
-    graph_node_edit(graph, maker)->n_inputs = 0;
+    graph_node_edit(graph, maker)->n_inputs = 0; /* they moved */
     return note_scope(graph, at, scope, err);
 }
 
@@ -132,7 +133,7 @@ static enum assay_status drop_dropout(struct graph *graph, size_t at,
         return ASSAY_OK;
     st = note_scope(graph, made->producer, node->scope, err);
     graph_replace_uses(graph, node->outputs[0], x);
-    graph_node_edit(graph, at)->n_inputs = 0;
+    graph_inputs_drop(graph, at);
     return st;
 }
 
@@ -161,7 +162,7 @@ static enum assay_status fuse_add(struct graph *graph, size_t at,
         if (!is_open(graph, maker))
             continue;
         st = become(graph, at, maker, err);
-        graph_node_edit(graph, at)->inputs[CONV2D_RESIDUAL] = other;
+        graph_input_set(graph, at, CONV2D_RESIDUAL, other);
         return st;
     }
     return ASSAY_OK;
@@ -308,7 +309,6 @@ static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
         graph, graph_node(graph, at)->inputs[BATCH_NORM_X], &op_conv2d);
     enum assay_status st = ASSAY_OK;
     uint32_t scale, bias;
-    struct node *node;
     struct pair pair;
 
     if (!is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
@@ -320,9 +320,8 @@ static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
     if (st)
         return st;
     st = become(graph, at, maker, err);
-    node = graph_node_edit(graph, at);
-    node->inputs[CONV2D_SCALE] = scale;
-    node->inputs[CONV2D_BIAS] = bias;
+    graph_input_set(graph, at, CONV2D_SCALE, scale);
+    graph_input_set(graph, at, CONV2D_BIAS, bias);
     return st;
 }
 
@@ -446,7 +445,7 @@ static enum assay_status fuse_norm_add(struct graph *graph, size_t at,
         st = graph_input_append(graph, norm, other, err);
         if (st)
             return st;
-        graph_node_edit(graph, at)->n_inputs = 0;
+        graph_inputs_drop(graph, at);
         return stand_in(graph, at, norm, err);
     }
     return ASSAY_OK;

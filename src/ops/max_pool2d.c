@@ -33,6 +33,10 @@ static enum assay_status infer(const struct node *node,
                              "a window of %lld does not fit into %lld",
                              (long long)attrs->kernel[i],
                              (long long)inputs[0]->shape.dims[2 + i]);
+        if (attrs->kernel[i] > RULE_MAX_POOL)
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "a window of %lld; %d is the most",
+                             (long long)attrs->kernel[i], RULE_MAX_POOL);
     }
     rule_set(&outputs[0], DTYPE_F32, &y);
     return ASSAY_OK;
@@ -43,17 +47,18 @@ static int64_t find_max(const struct max_pool2d_attrs *attrs,
                         const struct shape *x, const float *plane, int64_t top,
                         int64_t left)
 {
+    int64_t bottom = top + attrs->kernel[0], right = left + attrs->kernel[1];
     float best = -INFINITY;
     int64_t found = -1;
 
-    for (int64_t i = 0; i < attrs->kernel[0]; i++) {
-        if (top + i < 0 || top + i >= x->dims[2])
-            continue;
-        for (int64_t j = 0; j < attrs->kernel[1]; j++) {
-            int64_t at = (top + i) * x->dims[3] + left + j;
+    if (bottom > x->dims[2])
+        bottom = x->dims[2];
+    if (right > x->dims[3])
+        right = x->dims[3];
+    for (int64_t i = top < 0 ? 0 : top; i < bottom; i++) {
+        for (int64_t j = left < 0 ? 0 : left; j < right; j++) {
+            int64_t at = i * x->dims[3] + j;
 
-            if (left + j < 0 || left + j >= x->dims[3])
-                continue;
             if (found < 0 || plane[at] > best || isnan(plane[at]))
                 best = plane[found = at];
         }

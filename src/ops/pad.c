@@ -22,6 +22,14 @@ static const struct tensor *input(const struct node *node,
     return i < node->n_inputs ? inputs[i] : NULL;
 }
 
+/* More than any memory, and little enough to be added to sizes. */
+static bool is_absurd(int64_t pad)
+{
+    const int64_t most = INT64_C(1) << 48;
+
+    return pad < -most || pad > most;
+}
+
 static enum assay_status get_pads(const struct node *node,
                                   const struct tensor *const *inputs,
                                   struct pads *pads, struct error *err)
@@ -49,6 +57,11 @@ static enum assay_status get_pads(const struct node *node,
         st = axis_resolve(axes.of[i], rank, &axis, err);
         pads->before[axis] = list.of[i];
         pads->after[axis] = list.of[axes.n + i];
+        if (!st &&
+            (is_absurd(pads->before[axis]) || is_absurd(pads->after[axis])))
+            st = error_set(err, ASSAY_BAD_INPUT, "pads of %lld and %lld",
+                           (long long)list.of[i],
+                           (long long)list.of[axes.n + i]);
     }
     return st;
 }

@@ -39,6 +39,10 @@ static enum assay_status infer(const struct node *node,
             err, ASSAY_BAD_INPUT, "%zu images for %lld boxes, to %lld x %lld",
             tensor_elements(inputs[CROP_IMAGES]), (long long)boxes->dims[0],
             (long long)attrs->height, (long long)attrs->width);
+    if (attrs->sampling_ratio > max_points)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "a sampling_ratio of %lld; %d is the most",
+                         (long long)attrs->sampling_ratio, max_points);
     y = shape_of(4, boxes->dims[0], inputs[CROP_X]->shape.dims[1],
                  attrs->height, attrs->width);
     rule_set(&outputs[0], DTYPE_F32, &y);

@@ -70,9 +70,14 @@ enum assay_status rule_summand(const struct tensor *summand,
 int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
                      int64_t dilation, int64_t before, int64_t after, bool ceil)
 {
-    int64_t room = size + before + after - dilation * (kernel - 1) - 1;
-    int64_t windows;
+    const int64_t most = INT64_C(1) << 31; /* whose products fit */
+    int64_t room, windows;
 
+    if (kernel < 1 || kernel > most || stride < 1 || dilation < 1 ||
+        dilation > most || before < -most || before > most || after < -most ||
+        after > most || size > INT64_MAX / 4 || stride > most)
+        return 0;
+    room = size + before + after - dilation * (kernel - 1) - 1;
     if (room < 0)
         return 0;
     windows = (ceil ? room + stride - 1 : room) / stride + 1;

@@ -36,10 +36,17 @@ enum assay_status rule_summand(const struct tensor *summand,
 
 /* Positions of a window of `kernel` (dilated) that moves by stride over
  * size + before + after; rounded up where ceil asks for it, but no window
- * starts in the padding behind. 0 or less: it does not fit. */
+ * starts in the padding behind. 0 or less: it does not fit, or the numbers are
+ * none of a window. */
 int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
                      int64_t dilation, int64_t before, int64_t after,
                      bool ceil);
+
+/* The most that windows of ops over pictures have, which libraries compute:
+ * some of these take every element of a window one by one, also those beside
+ * the picture, or make room for all padding. The general ops (ConvNd,
+ * MaxPoolNd) look only at what is there. */
+enum { RULE_MAX_POOL = 1 << 10, RULE_MAX_REACH = 1 << 15 };
 
 /* The cost of an op that does one operation for each element it makes. */
 void rule_cost_elementwise(const struct node *node,

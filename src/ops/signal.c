@@ -14,7 +14,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { max_length = 1 << 20 };
+enum {
+    max_length = 1 << 20,
+    max_transform = 1 << 16 /* more takes minutes by the definition */
+};
 
 static const double pi = 3.14159265358979323846;
 
@@ -83,6 +86,10 @@ static enum assay_status transform_start(struct transform *transform,
 {
     size_t n = (size_t)transform->n;
 
+    if (n > max_transform)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "a transform of %zu places; %d is the most", n,
+                         max_transform);
     transform->roots = mem_array(2 * n, sizeof *transform->roots);
     if (!transform->roots)
         return error_nomem(err, 2 * n * sizeof *transform->roots,

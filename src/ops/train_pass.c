@@ -45,12 +45,11 @@ static enum assay_status train_norm(struct graph *graph, size_t at,
         graph_node_become(graph, at, &op_batch_norm_training, &attrs, err);
 
     for (size_t i = BATCH_NORM_MEAN; !st && i < BATCH_NORM_INPUTS; i++) {
-        uint32_t *input = &graph_node_edit(graph, at)->inputs[i];
-        uint32_t buffer = *input;
+        uint32_t buffer = graph_node(graph, at)->inputs[i];
 
         graph_freeze(graph, buffer);
         if (latest[buffer] != GRAPH_NONE)
-            *input = latest[buffer];
+            graph_input_set(graph, at, i, latest[buffer]);
         st = graph_output_append(graph, at, &latest[buffer], err);
     }
     return st;

@@ -2,6 +2,7 @@
 #include "views/line.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ITEM_GAP = 3 };
@@ -66,13 +67,15 @@ void line_item(struct line *line, const char *text)
 static void put_words(struct line *line, const char *text, size_t gap)
 {
     while (*text) {
+        enum { end = 60 }; /* what stays of a word that fits no screen */
         char word[128];
         size_t n = strcspn(text, " ");
 
-        if (n >= sizeof word)
-            n = sizeof word - 1;
-        memcpy(word, text, n);
-        word[n] = '\0';
+        if (n < sizeof word)
+            snprintf(word, sizeof word, "%.*s", (int)n, text);
+        else
+            snprintf(word, sizeof word, "%.*s...%.*s", end, text, end,
+                     text + n - end);
         put_item(line, word, gap);
         gap = 1;
         text += n;

@@ -179,6 +179,15 @@ def check_what_is_there(place):
 
 def check_sums(place):
     code, _, said = place.fetch("good", sums=False)
+    expect(code == 3 and "not the 791918971 that the file has" in said,
+           f"another size: {code} {said}")
+    expect(place.files() == [], f"left behind: {place.files()}")
+    good = FILES["/good/images.tar.gz"]
+    FILES["/good/images.tar.gz"] = good[:-9] + b"X" + good[-8:]
+    with open(os.path.join(place.folder, "right"), "w") as file:
+        print(hashlib.md5(good).hexdigest(), "", "images.tar.gz", file=file)
+    code, _, said = place.fetch("good", "--sums", file.name, sums=False)
+    FILES["/good/images.tar.gz"] = good
     expect(code == 3 and "MD5" in said, f"other sums: {code} {said}")
     expect(place.files() == [], f"left behind: {place.files()}")
 

@@ -1,6 +1,7 @@
 /* tests/formats/checkpoint_write_test.c - what formats/checkpoint_write.h
  * promises, read back with our reader and with PyTorch. */
 #include "base/mem.h"
+#include "base/str.h"
 #include "formats/checkpoint.h"
 #include "formats/checkpoint_write.h"
 #include "test.h"
@@ -173,6 +174,123 @@ TEST(a_pytorch_archive_comes_back_as_it_was_written)
     CHECK_INT(checkpoint_kind(read), CHECKPOINT_TORCH_ZIP);
     check_same(&fixture, read);
     checkpoint_free(read);
+    fixture_free(&fixture);
+}
+
+static struct str read_file(const char *path)
+{
+    struct str bytes = {0};
+    char part[512];
+    FILE *file = fopen(path, "rb");
+    size_t n;
+
+    CHECK(file);
+    while ((n = fread(part, 1, sizeof part, file)) > 0)
+        CHECK_INT(str_append_n(&bytes, part, n), ASSAY_OK);
+    fclose(file);
+    return bytes;
+}
+
+static void write_file(const char *path, const struct str *bytes)
+{
+    FILE *file = fopen(path, "wb");
+
+    CHECK(file);
+    CHECK_INT(fwrite(bytes->text, 1, bytes->n, file), bytes->n);
+    CHECK_INT(fclose(file), 0);
+}
+
+/* Opens the file and loads all of it; the answer of the first that fails. */
+static enum assay_status load_all(const char *path, struct pool *pool)
+{
+    struct checkpoint *read = NULL;
+    enum assay_status st;
+
+    err = (struct error){0};
+    st = checkpoint_open(path, &read, &err);
+    for (size_t i = 0; !st && i < checkpoint_count(read); i++) {
+        struct tensor tensor;
+
+        st = checkpoint_load(read, i, pool, &tensor, &err);
+        if (!st)
+            tensor_release(&tensor);
+    }
+    CHECK(st || checkpoint_check(read, &err) == ASSAY_OK);
+    checkpoint_free(read);
+    return st;
+}
+
+/* Where the data of the i-th entry lies, by the archive's own headers. */
+static char *entry_data(const struct str *archive, size_t i, size_t *n)
+{
+    char *at = archive->text;
+
+    for (;; i--) {
+        unsigned char *header = (unsigned char *)at;
+        size_t skip = 30 + header[26] + 256U * header[27] + header[28] +
+                      256U * header[29];
+
+        CHECK(memcmp(at, "PK\3\4", 4) == 0);
+        *n = header[18] + 256U * header[19];
+        at += skip;
+        if (i == 0)
+            return at;
+        at += *n;
+    }
+}
+
+TEST(a_changed_bit_of_an_archive_is_refused_by_the_name_of_its_entry)
+{
+    static const char *const names[] = {"archive/data.pkl", "archive/data/0",
+                                        "archive/data/1"};
+    const char *path = test_path("flipped.pth");
+    struct fixture fixture;
+    struct str bytes;
+
+    fixture_make(&fixture);
+    CHECK_STATUS(torch_zip_write(path, fixture.named, n_tensors, &err),
+                 ASSAY_OK, &err);
+    bytes = read_file(path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n;
+        char *data;
+
+        for (size_t entry = 0;; entry++) { /* the one of that name */
+            data = entry_data(&bytes, entry, &n);
+            if (memmem(data - 80, 80, names[i], strlen(names[i])))
+                break;
+        }
+        for (size_t k = 0; k < n; k++) {
+            data[k] ^= 4;
+            write_file(path, &bytes);
+            CHECK_STATUS(load_all(path, fixture.pool), ASSAY_BAD_INPUT, &err);
+            CHECK_HAS(err.text, names[i]);
+            CHECK_HAS(err.text, "CRC-32");
+            data[k] ^= 4;
+        }
+    }
+    str_release(&bytes);
+    fixture_free(&fixture);
+}
+
+/* What torch.serialization.set_crc32_options(False) leaves. */
+TEST(an_archive_without_sums_is_read)
+{
+    const char *path = test_path("sumless.pth");
+    struct fixture fixture;
+    struct str bytes;
+
+    fixture_make(&fixture);
+    CHECK_STATUS(torch_zip_write(path, fixture.named, n_tensors, &err),
+                 ASSAY_OK, &err);
+    bytes = read_file(path);
+    for (size_t i = 0; i + 20 < bytes.n; i++) {
+        if (memcmp(bytes.text + i, "PK\1\2", 4) == 0)
+            memset(bytes.text + i + 16, 0, 4);
+    }
+    write_file(path, &bytes);
+    CHECK_STATUS(load_all(path, fixture.pool), ASSAY_OK, &err);
+    str_release(&bytes);
     fixture_free(&fixture);
 }
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "formats/download.h"
+#include "formats/published.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -237,6 +238,111 @@ TEST(a_damaged_part_is_found_out_by_the_hash)
     CHECK_STATUS(get("good/100000", path, content_hash(n_bytes)), ASSAY_OK,
                  &err);
     check_whole(path);
+}
+
+/* With the size that the file is known to have. */
+static enum assay_status get_sized(const char *how, const char *path,
+                                   uint64_t bytes)
+{
+    char url[128];
+
+    err = (struct error){0};
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/%s", server_port(), how);
+    return download_file(
+        &(struct download){.url = url,
+                           .path = path,
+                           .sha256_digits = content_hash(n_bytes),
+                           .least_bytes = bytes,
+                           .most_bytes = bytes},
+        &err);
+}
+
+TEST(a_file_of_the_known_size_is_fetched)
+{
+    const char *path = file_path("sized.bin");
+
+    CHECK_STATUS(get_sized("good/100000", path, n_bytes), ASSAY_OK, &err);
+    check_whole(path);
+    CHECK_INT(unlink(path), 0);
+    write_part(path, n_bytes, 0); /* which becomes the file */
+    CHECK_STATUS(get_sized("good/100000", path, n_bytes), ASSAY_OK, &err);
+    check_whole(path);
+}
+
+TEST(a_file_that_is_announced_as_larger_is_not_begun)
+{
+    const char *path = file_path("larger.bin");
+
+    CHECK_INT(get_sized("good/100000", path, 99000), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "more than the 99000 bytes that the file has");
+    CHECK(!is_there(path, "") && !is_there(path, ".part"));
+}
+
+TEST(a_server_that_never_stops_fills_no_disk)
+{
+    const char *path = file_path("endless.bin");
+
+    CHECK_INT(get_sized("endless/100000", path, n_bytes), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "more than the 100000 bytes that the file has");
+    CHECK(!is_there(path, "") && !is_there(path, ".part"));
+}
+
+TEST(a_file_that_is_too_short_is_refused_with_both_sizes)
+{
+    const char *path = file_path("short.bin");
+
+    CHECK_INT(get_sized("good/70000", path, n_bytes), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "has 70000 bytes, not the 100000 that the file has");
+    CHECK(!is_there(path, "") && !is_there(path, ".part"));
+}
+
+TEST(a_part_of_something_larger_is_thrown_away)
+{
+    const char *path = file_path("other.bin");
+
+    server_port();
+    write_part(path, n_bytes + 700, 0);
+    CHECK_STATUS(get_sized("good/100000", path, n_bytes), ASSAY_OK, &err);
+    check_whole(path);
+}
+
+TEST(every_published_hash_begins_with_the_digits_in_its_name)
+{
+    for (const struct published *p = published_weights; p->model; p++) {
+        char name[PUBLISHED_HASH_DIGITS + 1], all[SHA256_HEX];
+        uint64_t least, most;
+
+        published_hash(p, name);
+        published_digits(p, all);
+        CHECK_INT(strncmp(all, name, PUBLISHED_HASH_DIGITS), 0);
+        CHECK_INT(strspn(all, "0123456789abcdef"), strlen(all));
+        CHECK_INT(strlen(all), p->sha256                             ? 64
+                               : strcmp(p->model, "mnasnet1_0") == 0 ? 10
+                                                                     : 8);
+        published_size(p, &least, &most);
+        CHECK(least < most && most - least < 2000);
+    }
+}
+
+/* As who fetched them counted the bytes. */
+TEST(published_sizes_hold_the_bytes_that_files_have)
+{
+    static const struct {
+        const char *file;
+        uint64_t bytes;
+    } known[] = {{"resnet50-0676ba61.pth", 102530333},
+                 {"fasterrcnn_resnet50_fpn_coco-258fb6c6.pth", 167502836},
+                 {"alexnet-owt-7be5be79.pth", 244408911},
+                 {"vgg19_bn-c79401a0.pth", 574769405}};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct published *found = published_find(known[i].file);
+        uint64_t least, most;
+
+        CHECK(found);
+        published_size(found, &least, &most);
+        CHECK(least <= known[i].bytes && known[i].bytes <= most);
+    }
 }
 
 TEST(a_file_that_the_server_does_not_have_says_404)

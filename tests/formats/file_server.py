@@ -6,7 +6,8 @@
 Prints its port, writes the path and the Range of every request to
 FOLDER/requests, and ends when its standard input does. /good/N answers with N
 bytes and knows ranges, /whole/N does not, /cut/N stops in the middle unless
-asked for the rest, /moved/N sends elsewhere; anything else is not there.
+asked for the rest, /moved/N sends elsewhere, /endless/N does not say how much
+comes and sends ten times as much; anything else is not there.
 """
 import http.server
 import os
@@ -35,11 +36,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         wanted = self.headers.get("Range", "-")
         with open(os.path.join(sys.argv[1], "requests"), "a") as log:
             print(self.path, wanted, file=log)
-        match = re.fullmatch(r"/(good|whole|cut|moved)/(\d+)", self.path)
+        match = re.fullmatch(r"/(good|whole|cut|moved|endless)/(\d+)", self.path)
         if not match:
             return self.answer(404, b"no")
         how, body = match[1], content(int(match[2]))
         first = re.fullmatch(r"bytes=(\d+)-", wanted)
+        if how == "endless":
+            self.send_response(200)
+            self.end_headers()
+            self.close_connection = True
+            try:
+                for _ in range(10):
+                    self.wfile.write(body)
+            except OSError:  # had enough
+                pass
+            return None
         if how == "moved":
             return self.answer(302, b"", extra={"Location": f"/good/{match[2]}"})
         if how == "whole" or not first:

@@ -59,6 +59,15 @@ static const char *write_bytes(const char *name, const char *bytes, size_t n)
     return path;
 }
 
+/* Without them an archive can be changed and is still read. */
+static void remove_sums(struct str *archive)
+{
+    for (size_t i = 0; i + 20 <= archive->n; i++) {
+        if (memcmp(archive->text + i, "PK\1\2", 4) == 0)
+            memset(archive->text + i + 16, 0, 4);
+    }
+}
+
 /* A copy of a file in which a text is replaced by one as long. */
 static const char *change(const char *name, const char *from, const char *to)
 {
@@ -74,6 +83,7 @@ static const char *change(const char *name, const char *from, const char *to)
         }
     }
     CHECK(found);
+    remove_sums(&bytes);
     path = write_bytes(name, bytes.text, bytes.n);
     str_release(&bytes);
     return path;
@@ -134,6 +144,28 @@ TEST(a_compressed_archive_is_not_unpacked)
     check_file(write_bytes("bomb.keras", bytes.text, bytes.n),
                ASSAY_UNSUPPORTED, PARTS("is compressed"));
     str_release(&bytes);
+}
+
+TEST(a_changed_byte_of_an_archive_is_refused_by_the_name_of_its_entry)
+{
+    static const struct {
+        const char *text, *entry;
+    } places[] = {{"\"class_name\"", "config.json"},
+                  {"keras_version", "metadata.json"},
+                  {"\x89HDF", "model.weights.h5"}};
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct str bytes = read_whole("sequential_k2.keras");
+        char *at =
+            memmem(bytes.text, bytes.n, places[i].text, strlen(places[i].text));
+
+        CHECK(at);
+        at[2000 * (i == 2)] ^= 1; /* somewhere in the weights */
+        check_file(write_bytes("flip.keras", bytes.text, bytes.n),
+                   ASSAY_BAD_INPUT,
+                   PARTS("flip.keras", places[i].entry, "CRC-32"));
+        str_release(&bytes);
+    }
 }
 
 TEST(an_archive_of_something_else_is_refused)

@@ -1,5 +1,6 @@
 /* Any bytes as a file of weights: it is read or refused, all that it names can
- * be loaded, and nothing leaks. */
+ * be loaded unless a sum says that it is damaged, and nothing leaks. The zip
+ * archives among the seeds have no sums, or nothing else would be found. */
 #include "base/mem.h"
 #include "formats/checkpoint.h"
 #include "fuzz.h"
@@ -15,8 +16,11 @@ static void load(const struct checkpoint *checkpoint, size_t i,
     struct error err = {0};
     struct tensor tensor;
 
-    if (checkpoint_load(checkpoint, i, pool, &tensor, &err))
-        abort();
+    if (checkpoint_load(checkpoint, i, pool, &tensor, &err)) {
+        if (err.status != ASSAY_BAD_INPUT || !strstr(err.text, "CRC-32"))
+            abort();
+        return;
+    }
     for (size_t at = 0; at < tensor_bytes(&tensor); at++)
         sum =
             (unsigned char)(sum + ((unsigned char *)tensor_data(&tensor))[at]);

@@ -91,6 +91,59 @@ TEST(what_nobody_reads_is_swept_away)
     graph_free(graph);
 }
 
+/* Every value has as many readers as can be counted. */
+static void check_uses(const struct graph *graph)
+{
+    for (uint32_t value = 0; value < graph_value_count(graph); value++) {
+        size_t uses = 0;
+
+        for (size_t i = 0; i < graph_node_count(graph); i++) {
+            for (size_t k = 0; k < graph_node(graph, i)->n_inputs; k++)
+                uses += graph_node(graph, i)->inputs[k] == value;
+        }
+        for (size_t i = 0; i < graph_output_count(graph); i++)
+            uses += graph_output_at(graph, i, NULL) == value;
+        CHECK_INT(graph_use_count(graph, value), uses);
+    }
+}
+
+TEST(readers_are_counted_whatever_changes)
+{
+    struct graph *graph = new_graph();
+    uint32_t x, a, b, both[2], c;
+
+    CHECK_INT(graph_input(graph, "x", DTYPE_F32, &x, &err), ASSAY_OK);
+    a = add_node(graph, &op_relu, &x, 1);
+    both[0] = both[1] = a;
+    b = add_node(graph, &op_add, both, 2);
+    both[1] = b;
+    c = add_node(graph, &op_add, both, 2);
+    CHECK_INT(graph_output(graph, "y", b, &err), ASSAY_OK);
+    CHECK_INT(graph_output(graph, "z", c, &err), ASSAY_OK);
+    CHECK_INT(graph_use_count(graph, a), 3);
+    check_uses(graph);
+    graph_input_set(graph, 1, 0, x);
+    check_uses(graph);
+    CHECK_INT(graph_input_append(graph, 0, GRAPH_NONE, &err), ASSAY_OK);
+    CHECK_INT(graph_input_append(graph, 2, x, &err), ASSAY_OK);
+    check_uses(graph);
+    graph_replace_uses(graph, b, a);
+    CHECK_INT(graph_use_count(graph, b), 0);
+    check_uses(graph);
+    graph_inputs_drop(graph, 1);
+    CHECK_INT(graph_node(graph, 1)->n_inputs, 0);
+    check_uses(graph);
+    graph_sweep(graph);
+    CHECK_INT(graph_node_count(graph), 2);
+    check_uses(graph);
+    graph_clear_outputs(graph);
+    check_uses(graph);
+    graph_sweep(graph);
+    CHECK_INT(graph_node_count(graph), 0);
+    check_uses(graph);
+    graph_free(graph);
+}
+
 TEST(readers_can_be_moved_to_another_value)
 {
     struct graph *graph = new_graph();
