@@ -200,22 +200,87 @@ void output_discard(struct output *output)
     output_free(output);
 }
 
-enum assay_status file_check_input(const char *path, struct error *err)
+/* ---- reading ------------------------------------------------------------ */
+
+static enum assay_status refuse_folder(const char *path, struct error *err)
+{
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "cannot read %s: it is a folder, a file is wanted", path);
+}
+
+static enum assay_status
+check_regular(const char *path, const struct stat *info, struct error *err)
+{
+    const char *kind = S_ISFIFO(info->st_mode)   ? "a pipe"
+                       : S_ISSOCK(info->st_mode) ? "a socket"
+                                                 : "a device";
+
+    if (S_ISREG(info->st_mode))
+        return ASSAY_OK;
+    if (S_ISDIR(info->st_mode))
+        return refuse_folder(path, err);
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "cannot read %s: it is %s, not a regular file", path,
+                     kind);
+}
+
+/* What is no regular file is not even opened: that alone makes some devices
+ * do things. Between the two looks it may become another, which neither waits
+ * (O_NONBLOCK) nor passes. */
+enum assay_status file_open(const char *path, int *fd, struct error *err)
+{
+    enum assay_status st;
+    struct stat info;
+
+    *fd = -1;
+    if (stat(path, &info))
+        return error_errno(err, errno, "cannot read %s", path);
+    st = check_regular(path, &info, err);
+    if (st)
+        return st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0 || fstat(*fd, &info))
+        st = error_errno(err, errno, "cannot read %s", path);
+    else
+        st = check_regular(path, &info, err);
+    if (st && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return st;
+}
+
+static enum assay_status check_input(const char *path, bool may_be_stream,
+                                     struct error *err)
 {
     struct stat info;
 
     if (stat(path, &info))
         return error_errno(err, errno, "cannot read %s", path);
-    if (S_ISDIR(info.st_mode))
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "cannot read %s: it is a folder, a file is wanted",
-                         path);
+    if (may_be_stream && S_ISDIR(info.st_mode))
+        return refuse_folder(path, err);
+    if (!may_be_stream) {
+        enum assay_status st = check_regular(path, &info, err);
+
+        if (st)
+            return st;
+    }
     if (access(path, R_OK))
         return error_errno(err, errno, "cannot read %s", path);
     if (S_ISREG(info.st_mode) && info.st_size == 0)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is empty; was it written to the end?", path);
     return ASSAY_OK;
+}
+
+enum assay_status file_check_input(const char *path, struct error *err)
+{
+    return check_input(path, false, err);
+}
+
+enum assay_status file_check_stream(const char *path, struct error *err)
+{
+    return check_input(path, true, err);
 }
 
 static enum assay_status read_all(FILE *file, const char *path,
@@ -242,15 +307,18 @@ static enum assay_status read_all(FILE *file, const char *path,
 enum assay_status file_read(const char *path, size_t max_bytes, struct str *out,
                             struct error *err)
 {
-    enum assay_status st;
-    struct stat info;
-    FILE *file;
+    FILE *file = NULL;
+    int fd;
+    enum assay_status st = file_open(path, &fd, err);
 
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return file_check_input(path, err);
-    file = fopen(path, "rb");
-    if (!file)
-        return error_errno(err, errno, "cannot read %s", path);
+    if (st)
+        return st;
+    file = fdopen(fd, "rb");
+    if (!file) {
+        st = error_errno(err, errno, "cannot read %s", path);
+        close(fd);
+        return st;
+    }
     st = read_all(file, path, max_bytes, out, err);
     fclose(file);
     if (st)

@@ -174,7 +174,7 @@ static enum assay_status import_to(const char *path, const char *output,
     struct store_writer *writer = NULL;
     struct run *run = NULL;
     enum assay_status st =
-        strcmp(path, "-") == 0 ? ASSAY_OK : file_check_input(path, err);
+        strcmp(path, "-") == 0 ? ASSAY_OK : file_check_stream(path, err);
 
     if (!st)
         st = check_temporary(settings->temporary_dir, err);

@@ -1,12 +1,12 @@
 /* formats/model_file.c - see model_file.h. */
 #include "formats/model_file.h"
 
+#include "base/file.h"
 #include "formats/keras.h"
 #include "formats/net.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_chosen(const struct graph *graph, size_t input,
                       const struct onnx_shape_choice *choice)
@@ -104,16 +104,16 @@ enum assay_status model_file_load(const char *path,
     static const unsigned char hdf5[] = "\x89HDF\r\n\x1a\n";
     static const unsigned char zip[] = "PK\x03\x04";
     unsigned char begin[16] = {0};
-    FILE *file = fopen(path, "rb");
-    enum assay_status st;
+    int fd;
+    enum assay_status st = file_open(path, &fd, err);
 
     *out = NULL;
-    if (!file)
-        return error_errno(err, errno, "cannot read %s", path);
+    if (st)
+        return st;
     /* What is too short for a magic is told by the reader. */
-    if (fread(begin, 1, sizeof begin - 1, file) == 0 && ferror(file))
+    if (read(fd, begin, sizeof begin - 1) < 0)
         begin[0] = 0;
-    fclose(file);
+    close(fd);
     st = check_kind(path, begin, err);
     if (st)
         return st;

@@ -1,6 +1,7 @@
 /* metrics/plugin.c - see plugin.h. */
 #include "metrics/plugin.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -76,6 +77,8 @@ static enum assay_status load_object(struct plugins *plugins, const char *path,
     void *handle;
     enum assay_status st = make_room(plugins, err);
 
+    if (!st)
+        st = file_check_input(path, err);
     if (st)
         return st;
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
