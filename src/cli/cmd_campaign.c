@@ -4,7 +4,9 @@
 
 #include "base/cache.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "cli/campaign_launch.h"
 #include "cli/campaign_learn.h"
 #include "cli/interrupt.h"
@@ -301,28 +303,41 @@ static bool is_shard(const char *name)
            end && !name[end];
 }
 
-/* Fails where there is nothing to join, before anything is made. */
-static enum assay_status check_folder(const char *folder, struct error *err)
-{
-    DIR *open = opendir(folder);
-    struct dirent *entry;
-    bool has_shards = false;
+/* The logs of the parts in a folder. Start from {0}. */
+struct shards {
+    const char **paths;
+    size_t n, capacity;
+    struct arena arena;
+};
 
-    if (!open)
-        return error_errno(err, errno, "opening %s", folder);
-    while ((entry = readdir(open)))
-        has_shards |= is_shard(entry->d_name);
-    closedir(open);
-    return has_shards ? ASSAY_OK
-                      : error_set(err, ASSAY_BAD_INPUT,
-                                  "%s has no logs of parts, called "
-                                  "campaign-K-of-N.sqlite",
-                                  folder);
+static void shards_release(struct shards *shards)
+{
+    mem_free(shards->paths);
+    arena_release(&shards->arena);
 }
 
-static enum assay_status join_folder(struct campaign_log *log,
-                                     const char *folder, size_t *n_logs,
-                                     size_t *n_tests, struct error *err)
+static enum assay_status shards_add(struct shards *shards, const char *folder,
+                                    const char *name, struct error *err)
+{
+    const char **moved = vec_reserve(shards->paths, &shards->capacity,
+                                     shards->n + 1, sizeof *moved);
+    struct str path = {0};
+    const char *kept = NULL;
+
+    if (moved)
+        shards->paths = moved;
+    if (moved && !str_printf(&path, "%s/%s", folder, name))
+        kept = arena_strdup(&shards->arena, path.text);
+    str_release(&path);
+    if (!kept)
+        return error_nomem(err, strlen(folder), "a path");
+    shards->paths[shards->n++] = kept;
+    return ASSAY_OK;
+}
+
+/* Fails where there is nothing to join. */
+static enum assay_status shards_find(struct shards *shards, const char *folder,
+                                     struct error *err)
 {
     DIR *open = opendir(folder);
     enum assay_status st = ASSAY_OK;
@@ -331,19 +346,45 @@ static enum assay_status join_folder(struct campaign_log *log,
     if (!open)
         return error_errno(err, errno, "opening %s", folder);
     while (!st && (entry = readdir(open))) {
-        struct str path = {0};
-        size_t n_added = 0;
-
-        if (!is_shard(entry->d_name))
-            continue;
-        st = str_printf(&path, "%s/%s", folder, entry->d_name)
-                 ? error_nomem(err, 64, "a path")
-                 : campaign_log_join(log, path.text, &n_added, err);
-        *n_logs += 1;
-        *n_tests += n_added;
-        str_release(&path);
+        if (is_shard(entry->d_name))
+            st = shards_add(shards, folder, entry->d_name, err);
     }
     closedir(open);
+    if (!st && !shards->n)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s has no logs of parts, called "
+                       "campaign-K-of-N.sqlite",
+                       folder);
+    return st;
+}
+
+/* Before anything is made: each of them can be read. */
+static enum assay_status shards_check(const struct shards *shards,
+                                      struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < shards->n; i++) {
+        struct campaign_log *log = NULL;
+
+        st = campaign_log_read(shards->paths[i], &log, err);
+        campaign_log_close(log);
+    }
+    return st;
+}
+
+static enum assay_status shards_join(const struct shards *shards,
+                                     struct campaign_log *log, size_t *n_tests,
+                                     struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < shards->n; i++) {
+        size_t n_added = 0;
+
+        st = campaign_log_join(log, shards->paths[i], &n_added, err);
+        *n_tests += n_added;
+    }
     return st;
 }
 
@@ -362,21 +403,24 @@ static enum assay_status merge(const struct words *words, struct error *err)
 {
     const char *folder = words->n > 1 ? words->items[1] : NULL;
     struct campaign_log *log = NULL;
+    struct shards shards = {0};
     struct str path = {0};
-    size_t n_logs = 0, n_tests = 0;
+    size_t n_tests = 0;
     char text[256];
     enum assay_status st = ASSAY_OK;
 
     if (words->n != 2)
         return error_set(err, ASSAY_BAD_USAGE,
                          "merge what? assay campaign merge LOG_DIR");
-    st = check_folder(folder, err);
+    st = shards_find(&shards, folder, err);
+    if (!st)
+        st = shards_check(&shards, err);
     if (!st && str_printf(&path, "%s/campaign.sqlite", folder))
         st = error_nomem(err, 64, "a path");
     if (!st)
         st = campaign_log_open(path.text, &log, err);
     if (!st)
-        st = join_folder(log, folder, &n_logs, &n_tests, err);
+        st = shards_join(&shards, log, &n_tests, err);
     if (!st)
         st = campaign_write_csv(log, folder, err);
     campaign_log_close(log);
@@ -384,7 +428,8 @@ static enum assay_status merge(const struct words *words, struct error *err)
     snprintf(text, sizeof text,
              "merged   %zu logs, %zu new tests\nwrote    %.*s/measurements.csv "
              "and the other files\n",
-             n_logs, n_tests, (int)path_length(folder), folder);
+             shards.n, n_tests, (int)path_length(folder), folder);
+    shards_release(&shards);
     return st ? st : result_print(text, err);
 }
 

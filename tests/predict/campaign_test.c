@@ -388,6 +388,17 @@ TEST(after_a_failure_larger_batches_are_skipped_where_that_is_asked_for)
     campaign_config_release(&config);
 }
 
+/* Also while a campaign writes it; an empty one where there is none. */
+static struct campaign_log *read_log(const char *name)
+{
+    struct campaign_log *log = NULL;
+    struct error missing = {0};
+    enum assay_status st = campaign_log_read(test_path(name), &log, &missing);
+
+    CHECK(st == ASSAY_OK || st == ASSAY_NOT_FOUND);
+    return log;
+}
+
 /* The fourth test never ends. */
 static enum assay_status stop_at_four(const struct campaign_test *test,
                                       const struct campaign_limits *limits,
@@ -402,11 +413,13 @@ static enum assay_status stop_at_four(const struct campaign_test *test,
 
 static size_t count_tests(const char *name)
 {
-    struct campaign_log *log = open_log(name);
+    struct campaign_log *log = read_log(name);
     struct campaign_config config;
     struct campaign_tests tests;
     size_t n = 0;
 
+    if (!log)
+        return 0;
     make_config(&config, "");
     make_tests(&config, &tests);
     for (size_t i = 0; i < tests.n; i++) {
