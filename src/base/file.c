@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,21 +137,40 @@ struct sink *output_sink(struct output *output)
     return &output->sink;
 }
 
+void file_random_letters(char *out, size_t n)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    size_t got = 0;
+
+    while (got < n) {
+        ssize_t more = getrandom(out + got, n - got, 0);
+
+        got += more > 0 ? (size_t)more : 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = letters[(unsigned char)out[i] % (sizeof letters - 1)];
+    out[n] = '\0';
+}
+
 /* Gives the unnamed file the name that a temporary one has from the start. */
 static enum assay_status name_file(struct output *output, struct error *err)
 {
+    enum { n_letters = 6, most_tries = 100 };
+    char *end = output->temporary + strlen(output->temporary) - n_letters;
     char descriptor[32];
-    int fd = mkstemp(output->temporary);
+    int failed = EEXIST;
 
-    if (fd < 0)
-        return error_errno(err, errno, "cannot write %s", output->path);
-    close(fd);
-    unlink(output->temporary);
     snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d",
              fileno(output->file));
-    if (linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary,
-               AT_SYMLINK_FOLLOW))
-        return error_errno(err, errno, "cannot write %s", output->path);
+    for (int i = 0; i < most_tries && failed == EEXIST; i++) {
+        file_random_letters(end, n_letters);
+        failed = linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary,
+                        AT_SYMLINK_FOLLOW)
+                     ? errno
+                     : 0;
+    }
+    if (failed)
+        return error_errno(err, failed, "cannot write %s", output->path);
     output->is_unnamed = false;
     return ASSAY_OK;
 }

@@ -26,6 +26,9 @@ struct sink *output_sink(struct output *output);
 enum assay_status output_commit(struct output *output, struct error *err);
 void output_discard(struct output *output);
 
+/* Letters for a name that nobody else makes, with a NUL behind them. */
+void file_random_letters(char *out, size_t n);
+
 /* The whole of a file that should be small, as text with a NUL behind it.
  * Refuses more than max_bytes. The caller releases *out. */
 enum assay_status file_read(const char *path, size_t max_bytes, struct str *out,

@@ -167,11 +167,20 @@ static enum assay_status check_temporary(const char *folder, struct error *err)
     return ASSAY_OK;
 }
 
+/* In the first second, not when all of the trace was read. */
+static enum assay_status check_output(const char *output, struct error *err)
+{
+    struct store_writer *writer = NULL;
+    enum assay_status st = store_open(output, &writer, err);
+
+    store_abandon(writer);
+    return st;
+}
+
 static enum assay_status import_to(const char *path, const char *output,
                                    const struct settings *settings,
                                    struct error *err)
 {
-    struct store_writer *writer = NULL;
     struct run *run = NULL;
     enum assay_status st =
         strcmp(path, "-") == 0 ? ASSAY_OK : file_check_stream(path, err);
@@ -179,16 +188,13 @@ static enum assay_status import_to(const char *path, const char *output,
     if (!st)
         st = check_temporary(settings->temporary_dir, err);
     if (!st)
-        st = store_open(output, &writer, err);
+        st = check_output(output, err);
     if (!st)
         st = read_trace(path, settings, &run, err);
-    if (!st) {
-        st = store_finish(writer, run, err);
-        writer = NULL;
-    }
+    if (!st)
+        st = store_save(run, output, err);
     if (!st)
         st = print_result(run, output, err);
-    store_abandon(writer);
     run_free(run);
     return st;
 }

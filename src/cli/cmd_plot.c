@@ -34,13 +34,11 @@ static const struct option options[] = {
 static enum assay_status default_output(const char *path, int kind,
                                         struct str *out, struct error *err)
 {
-    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
-                                          NULL};
     struct str ending = {0};
     enum assay_status st =
         str_printf(&ending, ".%s.png", plot_kind_names[kind])
             ? error_nomem(err, 16, "a file name")
-            : result_name(path, endings, str_text(&ending), out, err);
+            : result_name_of_run(path, str_text(&ending), out, err);
 
     str_release(&ending);
     return st;

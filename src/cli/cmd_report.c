@@ -4,7 +4,6 @@
 #include "cli/inputs.h"
 #include "cli/report_file.h"
 #include "cli/result.h"
-#include "store/store.h"
 
 #define REPORT_SUFFIX ".html"
 
@@ -30,16 +29,6 @@ static const struct option options[] = {
      OPTION_FIELD(struct settings, pictures)},
     {.kind = OPTION_END},
 };
-
-/* "run.assay" and "run.assay.part" become "run.html". */
-static enum assay_status default_output(const char *path, struct str *out,
-                                        struct error *err)
-{
-    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
-                                          NULL};
-
-    return result_name(path, endings, REPORT_SUFFIX, out, err);
-}
 
 static enum assay_status write_page(const struct words *paths,
                                     const struct settings *settings,
@@ -68,7 +57,8 @@ static enum assay_status run_report(const struct arguments *arguments,
     enum assay_status st = ASSAY_OK;
 
     if (!output) {
-        st = default_output(paths->items[paths->n - 1], &name, err);
+        st = result_name_of_run(paths->items[paths->n - 1], REPORT_SUFFIX,
+                                &name, err);
         output = str_text(&name);
     }
     if (!st)

@@ -23,16 +23,6 @@ static const struct option options[] = {
     {.kind = OPTION_END},
 };
 
-/* "run.assay" and "run.assay.part" become "run.trace.json". */
-static enum assay_status default_output(const char *path, struct str *out,
-                                        struct error *err)
-{
-    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
-                                          NULL};
-
-    return result_name(path, endings, TRACE_SUFFIX, out, err);
-}
-
 static enum assay_status write_trace(const char *path, const char *output,
                                      struct error *err)
 {
@@ -65,7 +55,7 @@ static enum assay_status run_trace(const struct arguments *arguments,
     enum assay_status st = ASSAY_OK;
 
     if (!settings->output)
-        st = default_output(path, &name, err);
+        st = result_name_of_run(path, TRACE_SUFFIX, &name, err);
     if (!st)
         st = write_trace(
             path, settings->output ? settings->output : str_text(&name), err);

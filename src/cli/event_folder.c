@@ -6,7 +6,6 @@
 #include "cli/album.h"
 #include "cli/result.h"
 #include "picture/picture.h"
-#include "store/store.h"
 #include "views/tensorboard.h"
 
 #include <string.h>
@@ -15,13 +14,11 @@ static enum assay_status event_path(const char *folder, const char *run_path,
                                     double began, struct str *out,
                                     struct error *err)
 {
-    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
-                                          NULL};
     const char *slash = strrchr(run_path, '/');
     size_t n = strlen(folder);
     struct str name = {0};
     enum assay_status st =
-        result_name(slash ? slash + 1 : run_path, endings, "", &name, err);
+        result_name_of_run(slash ? slash + 1 : run_path, "", &name, err);
 
     while (n > 1 && folder[n - 1] == '/')
         n--;
