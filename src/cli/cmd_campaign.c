@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "cli/campaign_launch.h"
 #include "cli/campaign_learn.h"
+#include "cli/file_roles.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
 #include "cli/result.h"
@@ -154,6 +155,13 @@ static enum assay_status log_path(const struct job *job, struct str *path,
                                         job->shard, job->n_shards)
                            : str_append(path, "/campaign.sqlite");
     return st ? error_nomem(err, path->n, "a path") : ASSAY_OK;
+}
+
+/* The CSV files beside the log. */
+static void add_tables(struct file_roles *roles, const char *folder)
+{
+    for (const char *const *name = data_folder_files; *name; name++)
+        file_roles_write_in(roles, "a table", folder, *name);
 }
 
 static enum assay_status show_end(const struct job *job,
@@ -388,6 +396,22 @@ static enum assay_status shards_join(const struct shards *shards,
     return st;
 }
 
+static enum assay_status shards_check_roles(const struct shards *shards,
+                                            const char *folder, const char *log,
+                                            struct error *err)
+{
+    struct file_roles roles = {0};
+    enum assay_status st;
+
+    for (size_t i = 0; i < shards->n; i++)
+        file_roles_read(&roles, shards->paths[i]);
+    file_roles_write(&roles, "the log", log);
+    add_tables(&roles, folder);
+    st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    return st;
+}
+
 /* Without slashes at its end; short enough for a line. */
 static size_t path_length(const char *path)
 {
@@ -417,6 +441,8 @@ static enum assay_status merge(const struct words *words, struct error *err)
         st = shards_check(&shards, err);
     if (!st && str_printf(&path, "%s/campaign.sqlite", folder))
         st = error_nomem(err, 64, "a path");
+    if (!st)
+        st = shards_check_roles(&shards, folder, path.text, err);
     if (!st)
         st = campaign_log_open(path.text, &log, err);
     if (!st)
@@ -492,12 +518,39 @@ static enum assay_status profile(struct job *job, struct error *err)
     return job->settings->is_dry ? show_tests(job, err) : measure(job, err);
 }
 
+/* What the configuration has written is not what it is read from. */
+static enum assay_status check_roles(const struct job *job, struct error *err)
+{
+    const struct profile_config *profile = &job->config.profile;
+    struct file_roles roles = {0};
+    struct str log = {0};
+    enum assay_status st = ASSAY_OK;
+
+    file_roles_read(&roles, job->config_path);
+    if (profile->create_config)
+        file_roles_write(&roles, "test_config=", profile->test_config);
+    else
+        file_roles_read(&roles, profile->test_config);
+    if (job->config.has_profile && profile->log_dir) {
+        st = log_path(job, &log, err);
+        file_roles_write(&roles, "the log", str_text(&log));
+        add_tables(&roles, profile->log_dir);
+    }
+    if (!st)
+        st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    str_release(&log);
+    return st;
+}
+
 static enum assay_status run_job(struct job *job, struct error *err)
 {
     enum assay_status st = read_shard(job, err);
 
     if (!st)
         st = campaign_config_read(&job->config, job->config_path, err);
+    if (!st)
+        st = check_roles(job, err);
     if (!st && job->config.has_create)
         st = campaign_make_networks(&job->config, count_made, job, err);
     if (!st && job->config.has_profile)

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "cli/file_roles.h"
 #include "cli/result.h"
 #include "store/import.h"
 #include "store/store.h"
@@ -26,6 +27,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "RUN",
      .help = "write the run there",
      .shown_default = "the trace's name with .assay, in this folder; of "
@@ -213,6 +215,9 @@ static enum assay_status run_import(const struct arguments *arguments,
     } else {
         st = default_output(path, &name, err);
         output = str_text(&name);
+        if (!st)
+            st = file_roles_check_one("the run", output, &arguments->operands,
+                                      err);
     }
     if (!st)
         st = import_to(path, output, settings, err);

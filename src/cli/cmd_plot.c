@@ -1,6 +1,7 @@
 /* cli/cmd_plot.c - assay plot: a run as a picture. */
 #include "cli/command.h"
 
+#include "cli/file_roles.h"
 #include "cli/inputs.h"
 #include "cli/plot_file.h"
 #include "cli/result.h"
@@ -24,6 +25,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "write there; its ending, .png, .svg or .pdf, says how",
      .shown_default = "RUN.KIND.png",
@@ -77,6 +79,9 @@ static enum assay_status run_plot(const struct arguments *arguments,
 
     if (!settings->output)
         st = default_output(path, settings->kind, &name, err);
+    if (!st && name.n)
+        st = file_roles_check_one("the plot", name.text, &arguments->operands,
+                                  err);
     if (!st)
         st = write_plot(path,
                         settings->output ? settings->output : str_text(&name),

@@ -1,6 +1,7 @@
 /* cli/cmd_report.c - assay report: a run, or two, as a page for a browser. */
 #include "cli/command.h"
 
+#include "cli/file_roles.h"
 #include "cli/inputs.h"
 #include "cli/report_file.h"
 #include "cli/result.h"
@@ -16,6 +17,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "write there; - is standard output",
      .shown_default = "RUN" REPORT_SUFFIX,
@@ -60,6 +62,8 @@ static enum assay_status run_report(const struct arguments *arguments,
         st = result_name_of_run(paths->items[paths->n - 1], REPORT_SUFFIX,
                                 &name, err);
         output = str_text(&name);
+        if (!st)
+            st = file_roles_check_one("the report", output, paths, err);
     }
     if (!st)
         st = result_open(output, &result, err);

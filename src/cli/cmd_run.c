@@ -240,6 +240,25 @@ static struct machine_options look_for(const struct detect_options *job,
     return wanted;
 }
 
+/* No output is a photograph, or another output. */
+static enum assay_status check_roles(const struct run_job *job,
+                                     const struct arguments *arguments,
+                                     struct error *err)
+{
+    const struct run_settings *settings = arguments->settings;
+    struct file_roles roles = {0};
+    enum assay_status st;
+
+    file_roles_write(&roles, "--output", settings->output);
+    file_roles_write(&roles, "--trace", settings->files.trace);
+    file_roles_write(&roles, "--html", settings->files.html);
+    st = run_job_add_roles(job, settings, &arguments->operands, &roles, err);
+    if (!st)
+        st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    return st;
+}
+
 static enum assay_status run_model(const struct arguments *arguments,
                                    struct error *err)
 {
@@ -254,6 +273,8 @@ static enum assay_status run_model(const struct arguments *arguments,
     if (settings->sweep.n)
         return sweep_run(settings, &arguments->operands, err);
     st = run_job_make(&job, settings, &arguments->operands, err);
+    if (!st)
+        st = check_roles(&job, arguments, err);
     if (!st) {
         job.options.machine = look_for(&job.options, &peaks);
         st = profile(settings, &job.options, &job.photos, err);

@@ -1,6 +1,7 @@
 /* cli/cmd_trace.c - assay trace: a run for Perfetto and chrome://tracing. */
 #include "cli/command.h"
 
+#include "cli/file_roles.h"
 #include "cli/inputs.h"
 #include "cli/result.h"
 #include "store/store.h"
@@ -16,6 +17,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "write there; - is standard output",
      .shown_default = "RUN" TRACE_SUFFIX,
@@ -56,6 +58,9 @@ static enum assay_status run_trace(const struct arguments *arguments,
 
     if (!settings->output)
         st = result_name_of_run(path, TRACE_SUFFIX, &name, err);
+    if (!st && name.n)
+        st = file_roles_check_one("the trace", name.text, &arguments->operands,
+                                  err);
     if (!st)
         st = write_trace(
             path, settings->output ? settings->output : str_text(&name), err);

@@ -3,6 +3,7 @@
 
 #include "base/cache.h"
 #include "base/mem.h"
+#include "cli/file_roles.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
 #include "cli/messages.h"
@@ -96,11 +97,46 @@ static enum assay_status check_file(const char *path, struct error *err)
     return st;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct place first, second;
+
+    return place_find(a, &first) && place_find(b, &second) &&
+           place_is_same(&first, &second);
+}
+
+/* Nothing is written over what the training is made from. A checkpoint that is
+ * gone on from may be followed by the next one under its name. */
+static enum assay_status check_roles(const struct errand *errand,
+                                     struct error *err)
+{
+    const struct train_settings *settings = errand->settings;
+    const char *checkpoint = errand->checkpoint.text;
+    struct file_roles roles = {0};
+    enum assay_status st;
+
+    file_roles_write(&roles, "the run", errand->run.text);
+    file_roles_write(&roles, "the checkpoint", checkpoint);
+    file_roles_write(&roles, "--export", settings->export_path);
+    file_roles_write(&roles, "--trace", settings->files.trace);
+    file_roles_write(&roles, "--html", settings->files.html);
+    file_roles_read(&roles, errand->path ? errand->path : TRAIN_CONFIG_PATH);
+    file_roles_read(&roles, errand->config.model.name);
+    file_roles_read(&roles, errand->config.model.weights);
+    if (settings->resume && !is_same_file(settings->resume, checkpoint))
+        file_roles_read(&roles, settings->resume);
+    st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    return st;
+}
+
 static enum assay_status open_outputs(struct errand *errand, struct error *err)
 {
     const struct train_settings *settings = errand->settings;
     enum assay_status st = name_files(errand, err);
 
+    if (!st)
+        st = check_roles(errand, err);
     if (!st)
         st = check_file(errand->run.text, err);
     if (!st && settings->export_path)

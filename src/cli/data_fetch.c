@@ -9,6 +9,7 @@
 #include "base/md5.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cli/file_roles.h"
 #include "data/unpack.h"
 #include "formats/download.h"
 
@@ -179,10 +180,14 @@ static enum assay_status fetch_archive(const struct data_fetch *fetch,
     struct places places = {0};
     struct unpacked done = {0};
     char size[UNITS_MAX];
+    const char *sums = fetch->sums;
     bool was_found = false;
     int claim = -1;
     enum assay_status st = places_set(&places, fetch, archive, err);
 
+    if (!st && fetch->sums)
+        st = file_roles_check_one("the archive", places.archive.text,
+                                  &(struct words){.items = &sums, .n = 1}, err);
     if (!st && is_folder(places.folder.text)) {
         tell_found(&places, sink);
         goto done;

@@ -333,6 +333,33 @@ static enum assay_status open_sweep(struct sweep *sweep,
     return st;
 }
 
+/* Every run of the sweep, before the first is made. */
+static enum assay_status check_roles(const struct sweep *sweep,
+                                     const struct run_settings *settings,
+                                     const struct words *operands,
+                                     struct error *err)
+{
+    struct file_roles roles = {0};
+    struct run_job job = {0};
+    enum assay_status st = run_job_make(&job, settings, operands, err);
+
+    if (!st)
+        st = run_job_add_roles(&job, settings, operands, &roles, err);
+    for (size_t i = 0; !st && i < sweep->n_points; i++) {
+        struct row row = {.is_measured = false};
+
+        sweep_point(sweep, i, row.values);
+        st = name_point(sweep, settings->output, &row, err);
+        file_roles_write(&roles, "the run", str_text(&row.path));
+        str_release(&row.path);
+    }
+    if (!st)
+        st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    run_job_release(&job);
+    return st;
+}
+
 enum assay_status sweep_run(const struct run_settings *settings,
                             const struct words *operands, struct error *err)
 {
@@ -342,6 +369,8 @@ enum assay_status sweep_run(const struct run_settings *settings,
     enum assay_status st = open_sweep(&sweep, settings, operands, err);
     size_t n = 0;
 
+    if (!st)
+        st = check_roles(&sweep, settings, operands, err);
     while (!st && n < sweep.n_points && !*stop) {
         message_note("point %zu of %zu", n + 1, sweep.n_points);
         st = do_point(&sweep, settings, operands, n, &rows[n], err);
