@@ -77,19 +77,31 @@ static void leftover_remove(int folder, const char *name)
     str_release(&journal);
 }
 
+/* The folder of a path; NULL without memory, or where it cannot be read. *name
+ * is what the file is called in it. */
+static DIR *open_folder(const char *path, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    char *folder = slash ? mem_strndup(path, n ? n : 1) : mem_strdup(".");
+    DIR *dir = folder ? opendir(folder) : NULL;
+
+    *name = slash ? slash + 1 : path;
+    mem_free(folder);
+    return dir;
+}
+
 void leftovers_remove(const char *final, struct timespec before)
 {
-    const char *slash = strrchr(final, '/');
-    size_t n = (size_t)(slash - final);
-    char *folder = mem_strndup(final, n ? n : 1);
-    DIR *dir = folder ? opendir(folder) : NULL;
     const struct dirent *entry;
+    const char *name;
+    DIR *dir = open_folder(final, &name);
     pid_t pid;
 
     while (dir && (entry = readdir(dir)) != NULL) {
         int fd;
 
-        if (!is_part_of(entry->d_name, slash + 1, &pid) || !is_gone(pid))
+        if (!is_part_of(entry->d_name, name, &pid) || !is_gone(pid))
             continue;
         fd = openat(dirfd(dir), entry->d_name,
                     O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -101,5 +113,25 @@ void leftovers_remove(const char *final, struct timespec before)
     }
     if (dir)
         closedir(dir);
-    mem_free(folder);
+}
+
+void leftovers_hint(const char *path, struct error *err)
+{
+    const struct dirent *entry;
+    const char *name;
+    DIR *dir = open_folder(path, &name);
+    struct str hint = {0};
+    pid_t pid;
+
+    while (dir && !hint.n && (entry = readdir(dir)) != NULL) {
+        if (is_part_of(entry->d_name, name, &pid) &&
+            !str_printf(&hint,
+                        "its run is not finished: %.*s%s has what was "
+                        "recorded",
+                        (int)(name - path), path, entry->d_name))
+            error_hint(err, hint.text);
+    }
+    if (dir)
+        closedir(dir);
+    str_release(&hint);
 }

@@ -160,6 +160,8 @@ enum assay_status store_load(const char *path, struct run **out,
     enum assay_status st = file_check_input(path, err);
 
     *out = NULL;
+    if (st == ASSAY_NOT_FOUND)
+        leftovers_hint(path, err);
     if (!st)
         st = database_open(path, DATABASE_READ, &loader.database, err);
     if (!st) {

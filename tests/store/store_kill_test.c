@@ -183,6 +183,23 @@ TEST(a_finished_run_removes_what_a_dead_process_left_before)
     CHECK(access(journal, F_OK) != 0);
 }
 
+TEST(whoever_looks_for_a_run_that_was_not_finished_is_told_of_its_part)
+{
+    struct error err = {0};
+    struct run *run;
+    int status;
+    pid_t pid = start(die_within_a_transaction, test_path("lost.assay"));
+
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK_INT(store_load(test_path("lost.assay"), &run, &err), ASSAY_NOT_FOUND);
+    CHECK_HAS(err.text, "No such file");
+    CHECK_HAS(err.text, test_part("lost.assay"));
+    err = (struct error){0};
+    CHECK_INT(store_load(test_path("never.assay"), &run, &err),
+              ASSAY_NOT_FOUND);
+    CHECK(!strstr(err.text, "part"));
+}
+
 /* Until it is killed. */
 static void hold_part(const char *path)
 {
