@@ -129,16 +129,16 @@ static int file_control(sqlite3_file *file, int what, void *argument)
     return SQLITE_NOTFOUND;
 }
 
-static int file_sector(sqlite3_file *file)
+/* As the system has them: how long the header of a journal is depends on
+ * them. */
+static int main_sector(sqlite3_file *file)
 {
-    (void)file;
-    return 4096;
+    return system_of(file)->pMethods->xSectorSize(system_of(file));
 }
 
-static int file_characteristics(sqlite3_file *file)
+static int main_characteristics(sqlite3_file *file)
 {
-    (void)file;
-    return 0;
+    return system_of(file)->pMethods->xDeviceCharacteristics(system_of(file));
 }
 
 /* Version 1 has neither shared memory nor mappings. */
@@ -154,8 +154,8 @@ static const sqlite3_io_methods main_methods = {
     .xUnlock = main_unlock,
     .xCheckReservedLock = main_is_reserved,
     .xFileControl = file_control,
-    .xSectorSize = file_sector,
-    .xDeviceCharacteristics = file_characteristics,
+    .xSectorSize = main_sector,
+    .xDeviceCharacteristics = main_characteristics,
 };
 
 /* ---- a guest's journal ----------------------------------------------------
@@ -219,6 +219,20 @@ static int journal_is_reserved(sqlite3_file *file, int *is_reserved)
     return SQLITE_OK;
 }
 
+static int journal_sector(sqlite3_file *file)
+{
+    const struct guard *guard = guest_of(file)->guard;
+
+    return guard->main->pMethods->xSectorSize(guard->main);
+}
+
+static int journal_characteristics(sqlite3_file *file)
+{
+    const struct guard *guard = guest_of(file)->guard;
+
+    return guard->main->pMethods->xDeviceCharacteristics(guard->main);
+}
+
 static const sqlite3_io_methods journal_methods = {
     .iVersion = 1,
     .xClose = journal_close,
@@ -231,8 +245,8 @@ static const sqlite3_io_methods journal_methods = {
     .xUnlock = journal_lock,
     .xCheckReservedLock = journal_is_reserved,
     .xFileControl = file_control,
-    .xSectorSize = file_sector,
-    .xDeviceCharacteristics = file_characteristics,
+    .xSectorSize = journal_sector,
+    .xDeviceCharacteristics = journal_characteristics,
 };
 
 /* ---- files ------------------------------------------------------------- */

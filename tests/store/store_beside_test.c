@@ -84,23 +84,30 @@ static void put_32(unsigned char *at, uint32_t value)
         at[i] = (unsigned char)(value >> (24 - 8 * i));
 }
 
-/* A journal without pages, as a transaction over several databases leaves it:
- * it names the file that says so, and SQLite removes that file behind the
- * playback. The layout is that of sqlite.org/fileformat2.html, section 3. */
+/* The layout of a journal is that of sqlite.org/fileformat2.html, section 3. */
+enum { sector = 512, page = 4096, lock_page = 0x40000000 / page + 1 };
+static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9,
+                                      0x20, 0xa1, 0x63, 0xd7};
+
+/* Of a transaction that began with so many pages and changed none of them. */
+static void put_header(unsigned char bytes[sector], uint32_t n_pages)
+{
+    memcpy(bytes, magic, sizeof magic);
+    put_32(bytes + 8, 0xffffffff); /* in the journal: as many as fit */
+    put_32(bytes + 16, n_pages);
+    put_32(bytes + 20, sector);
+    put_32(bytes + 24, page);
+}
+
+/* A journal as a transaction over several databases leaves it: it names the
+ * file that says so, and SQLite removes that file behind the playback. */
 static void write_trap(const char *journal, const char *victim)
 {
-    static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9,
-                                          0x20, 0xa1, 0x63, 0xd7};
-    enum { sector = 512, page = 4096, lock_page = 0x40000000 / page + 1 };
     unsigned char bytes[sector + 1024] = {0};
     size_t n = strlen(victim), at = sector;
     uint32_t sum = 0;
 
-    memcpy(bytes, magic, sizeof magic);
-    put_32(bytes + 8, 0xffffffff); /* pages: as many as fit */
-    put_32(bytes + 16, 1 << 20);   /* of the database; it has fewer */
-    put_32(bytes + 20, sector);
-    put_32(bytes + 24, page);
+    put_header(bytes, 1 << 20);
     put_32(bytes + at, lock_page);
     memcpy(bytes + at + 4, victim, n);
     for (size_t i = 0; i < n; i++)
@@ -242,15 +249,23 @@ TEST(a_journal_is_played_back_in_memory_alone)
 {
     const char *path = test_path("hot.assay");
     const char *journal = test_path("hot.assay-journal");
-    struct bytes database, pages;
+    struct bytes saved, database, pages;
+    struct database *opened;
     struct error err = {0};
     struct run *run;
 
     save_run(path, 6);
+    saved = read_bytes(path);
     leave_journal(path);
     database = read_bytes(path);
     pages = read_bytes(journal);
-    CHECK(pages.n > 4096);
+    CHECK(pages.n > 4096 && database.n > saved.n);
+    OK(database_open(path, DATABASE_READ, &opened, &err));
+    CHECK_INT(sqlite3_exec(database_handle(opened), "SELECT * FROM meta", NULL,
+                           NULL, NULL),
+              SQLITE_OK);
+    CHECK_INT(database_bytes(opened), saved.n);
+    database_close(opened);
     for (int i = 0; i < 2; i++) {
         OK(store_load(path, &run, &err));
         CHECK_INT(run_iteration_count(run), 6);
@@ -259,8 +274,33 @@ TEST(a_journal_is_played_back_in_memory_alone)
         check_unchanged(path, &database);
         check_unchanged(journal, &pages);
     }
+    free(saved.items);
     free(database.items);
     free(pages.items);
+}
+
+/* Killed in its first transaction, when the database had no pages: all there is
+ * of the journal is its header, and undone the database is empty. */
+TEST(a_journal_that_is_a_header_alone_is_played_back)
+{
+    const char *path = test_path("first.assay");
+    const char *journal = test_path("first.assay-journal");
+    unsigned char bytes[sector] = {0};
+    struct error err = {0};
+    struct bytes saved;
+    struct run *run;
+
+    save_run(path, 6);
+    saved = read_bytes(path);
+    put_header(bytes, 0);
+    write_file(journal, bytes, sizeof bytes);
+    CHECK_INT(store_load(path, &run, &err), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "is empty");
+    check_unchanged(path, &saved);
+    put_header(bytes, (uint32_t)(saved.n / page));
+    write_file(journal, bytes, sizeof bytes);
+    CHECK_INT(load_iterations(path), 6);
+    free(saved.items);
 }
 
 TEST(a_damaged_journal_is_read_without_harm)

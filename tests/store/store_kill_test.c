@@ -2,8 +2,10 @@
  * checkpoints it made. */
 #include "runs.h"
 
+#include "base/claim.h"
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,6 +256,27 @@ TEST(nothing_is_removed_that_is_not_ours_beyond_doubt)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         CHECK(access(test_path(names[i]), F_OK) == 0);
     CHECK(access(test_path(linked), F_OK) == 0);
+}
+
+/* Either would do: a file system may know no locks, and a process may be one of
+ * another machine. */
+TEST(a_part_stays_whose_process_lives_or_that_somebody_claims)
+{
+    char alive[64];
+    int fd;
+    pid_t holder;
+
+    snprintf(alive, sizeof alive, "kept.assay.%ld-abcdef.part", (long)getpid());
+    write_text(test_path(alive), "");
+    write_text(test_path("kept.assay.4194304-claims.part"), "");
+    write_text(test_path("kept.assay.4194304-abcdef.part"), "");
+    fd = open(test_path("kept.assay.4194304-claims.part"), O_RDWR | O_CLOEXEC);
+    CHECK(claim_take(fd, &holder));
+    finish_run(test_path("kept.assay"));
+    CHECK(access(test_path(alive), F_OK) == 0);
+    CHECK(access(test_path("kept.assay.4194304-claims.part"), F_OK) == 0);
+    CHECK(access(test_path("kept.assay.4194304-abcdef.part"), F_OK) != 0);
+    close(fd);
 }
 
 /* A crash during a run is younger than that run's beginning. */
