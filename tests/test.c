@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <ftw.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,35 @@ const char *test_path(const char *name)
         atexit(remove_folder);
     }
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static size_t find_parts(const char *name, char *path, size_t size)
+{
+    char pattern[1024];
+    glob_t found = {0};
+    size_t n;
+
+    snprintf(pattern, sizeof pattern, "%.900s.[1-9]*-??????.part",
+             test_path(name));
+    n = glob(pattern, 0, NULL, &found) ? 0 : found.gl_pathc;
+    snprintf(path, size, "%s", n ? found.gl_pathv[0] : "");
+    globfree(&found);
+    return n;
+}
+
+size_t test_part_count(const char *name)
+{
+    char ignored[1024];
+
+    return find_parts(name, ignored, sizeof ignored);
+}
+
+const char *test_part(const char *name)
+{
+    static char path[1024];
+
+    CHECK(find_parts(name, path, sizeof path) <= 1);
     return path;
 }
 

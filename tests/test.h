@@ -59,6 +59,12 @@ void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * calls. */
 const char *test_path(const char *name);
 
+/* What the run file "NAME" in that folder is called before it is finished: how
+ * many such files there are, and the path of the only one, good until the next
+ * call ("" where there is none). */
+size_t test_part_count(const char *name);
+const char *test_part(const char *name);
+
 /* A file under ../shared/data, or NULL where that folder is missing. */
 const char *test_shared(const char *name);
 

@@ -65,15 +65,18 @@ struct assay_options {
 
 #ifndef ASSAY_OFF
 
-/* Starts to record into path (`path.part` until assay_stop()). options may be
- * NULL. One recording at a time: ASSAY_BAD_USAGE where one is under way. A
- * program that exits without assay_stop() is stopped for at its exit(). */
+/* Starts to record into path. Until assay_stop() the file has a name of this
+ * process's own beside it, `path.PID-LETTERS.part`, so that several programs
+ * may record into one path at once. options may be NULL. One recording at a
+ * time: ASSAY_BAD_USAGE where one is under way. A program that exits without
+ * assay_stop() is stopped for at its exit(). */
 ASSAY_API enum assay_status assay_start(const char *path,
                                         const struct assay_options *options,
                                         struct assay_error *error);
 
-/* Ends the recording and puts the run file in place. ASSAY_OK where nothing
- * was being recorded. */
+/* Ends the recording and puts the run file in place, whole: ASSAY_OK says that
+ * it was there. Of several programs the last to end replaces the others' files.
+ * ASSAY_OK where nothing was being recorded, too. */
 ASSAY_API enum assay_status assay_stop(struct assay_error *error);
 
 /* Not for use: what the inline functions below stand on. */

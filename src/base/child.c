@@ -88,6 +88,16 @@ enum child_told child_receive(int line, void *bytes, size_t n, double seconds)
 
 /* ---- in the child ------------------------------------------------------- */
 
+/* Those that a shell or nohup had this program ignore. */
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+
+    return (number == SIGHUP || number == SIGINT) &&
+           sigaction(number, NULL, &action) == 0 &&
+           action.sa_handler == SIG_IGN;
+}
+
 /* What the program does about signals is not the child's business: it dies of
  * them, and of its parent's death. */
 static void become_mortal(const struct child_options *options, pid_t parent)
@@ -98,8 +108,10 @@ static void become_mortal(const struct child_options *options, pid_t parent)
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t none;
 
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaction(signals[i], &plain, NULL);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (!is_ignored(signals[i]))
+            sigaction(signals[i], &plain, NULL);
+    }
     if (options->leaves_interrupt)
         sigaction(SIGINT, &ignore, NULL);
     sigemptyset(&none);

@@ -36,7 +36,8 @@ struct child {
 typedef void child_work(void *context, int line);
 
 /* Starts a child that runs work(context, line) and ends. Signals end it, even
- * those that this program handles. On failure *child is {0}. */
+ * those that this program handles; SIGHUP and SIGINT that it ignores stay
+ * ignored, as under nohup. On failure *child is {0}. */
 enum assay_status child_start(struct child *child,
                               const struct child_options *options,
                               child_work *work, void *context,

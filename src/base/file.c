@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,21 +137,40 @@ struct sink *output_sink(struct output *output)
     return &output->sink;
 }
 
+void file_random_letters(char *out, size_t n)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    size_t got = 0;
+
+    while (got < n) {
+        ssize_t more = getrandom(out + got, n - got, 0);
+
+        got += more > 0 ? (size_t)more : 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = letters[(unsigned char)out[i] % (sizeof letters - 1)];
+    out[n] = '\0';
+}
+
 /* Gives the unnamed file the name that a temporary one has from the start. */
 static enum assay_status name_file(struct output *output, struct error *err)
 {
+    enum { n_letters = 6, most_tries = 100 };
+    char *end = output->temporary + strlen(output->temporary) - n_letters;
     char descriptor[32];
-    int fd = mkstemp(output->temporary);
+    int failed = EEXIST;
 
-    if (fd < 0)
-        return error_errno(err, errno, "cannot write %s", output->path);
-    close(fd);
-    unlink(output->temporary);
     snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d",
              fileno(output->file));
-    if (linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary,
-               AT_SYMLINK_FOLLOW))
-        return error_errno(err, errno, "cannot write %s", output->path);
+    for (int i = 0; i < most_tries && failed == EEXIST; i++) {
+        file_random_letters(end, n_letters);
+        failed = linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary,
+                        AT_SYMLINK_FOLLOW)
+                     ? errno
+                     : 0;
+    }
+    if (failed)
+        return error_errno(err, failed, "cannot write %s", output->path);
     output->is_unnamed = false;
     return ASSAY_OK;
 }
@@ -200,22 +220,87 @@ void output_discard(struct output *output)
     output_free(output);
 }
 
-enum assay_status file_check_input(const char *path, struct error *err)
+/* ---- reading ------------------------------------------------------------ */
+
+static enum assay_status refuse_folder(const char *path, struct error *err)
+{
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "cannot read %s: it is a folder, a file is wanted", path);
+}
+
+static enum assay_status
+check_regular(const char *path, const struct stat *info, struct error *err)
+{
+    const char *kind = S_ISFIFO(info->st_mode)   ? "a pipe"
+                       : S_ISSOCK(info->st_mode) ? "a socket"
+                                                 : "a device";
+
+    if (S_ISREG(info->st_mode))
+        return ASSAY_OK;
+    if (S_ISDIR(info->st_mode))
+        return refuse_folder(path, err);
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "cannot read %s: it is %s, not a regular file", path,
+                     kind);
+}
+
+/* What is no regular file is not even opened: that alone makes some devices
+ * do things. Between the two looks it may become another, which neither waits
+ * (O_NONBLOCK) nor passes. */
+enum assay_status file_open(const char *path, int *fd, struct error *err)
+{
+    enum assay_status st;
+    struct stat info;
+
+    *fd = -1;
+    if (stat(path, &info))
+        return error_errno(err, errno, "cannot read %s", path);
+    st = check_regular(path, &info, err);
+    if (st)
+        return st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0 || fstat(*fd, &info))
+        st = error_errno(err, errno, "cannot read %s", path);
+    else
+        st = check_regular(path, &info, err);
+    if (st && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return st;
+}
+
+static enum assay_status check_input(const char *path, bool may_be_stream,
+                                     struct error *err)
 {
     struct stat info;
 
     if (stat(path, &info))
         return error_errno(err, errno, "cannot read %s", path);
-    if (S_ISDIR(info.st_mode))
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "cannot read %s: it is a folder, a file is wanted",
-                         path);
+    if (may_be_stream && S_ISDIR(info.st_mode))
+        return refuse_folder(path, err);
+    if (!may_be_stream) {
+        enum assay_status st = check_regular(path, &info, err);
+
+        if (st)
+            return st;
+    }
     if (access(path, R_OK))
         return error_errno(err, errno, "cannot read %s", path);
     if (S_ISREG(info.st_mode) && info.st_size == 0)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is empty; was it written to the end?", path);
     return ASSAY_OK;
+}
+
+enum assay_status file_check_input(const char *path, struct error *err)
+{
+    return check_input(path, false, err);
+}
+
+enum assay_status file_check_stream(const char *path, struct error *err)
+{
+    return check_input(path, true, err);
 }
 
 static enum assay_status read_all(FILE *file, const char *path,
@@ -242,15 +327,18 @@ static enum assay_status read_all(FILE *file, const char *path,
 enum assay_status file_read(const char *path, size_t max_bytes, struct str *out,
                             struct error *err)
 {
-    enum assay_status st;
-    struct stat info;
-    FILE *file;
+    FILE *file = NULL;
+    int fd;
+    enum assay_status st = file_open(path, &fd, err);
 
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return file_check_input(path, err);
-    file = fopen(path, "rb");
-    if (!file)
-        return error_errno(err, errno, "cannot read %s", path);
+    if (st)
+        return st;
+    file = fdopen(fd, "rb");
+    if (!file) {
+        st = error_errno(err, errno, "cannot read %s", path);
+        close(fd);
+        return st;
+    }
     st = read_all(file, path, max_bytes, out, err);
     fclose(file);
     if (st)

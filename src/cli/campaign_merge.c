@@ -1,6 +1,10 @@
 /* cli/campaign_merge.c - see campaign_merge.h. */
 #include "cli/campaign_merge.h"
 
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cli/file_roles.h"
 #include "cli/result.h"
 #include "predict/campaign.h"
 
@@ -18,28 +22,41 @@ static bool is_shard(const char *name)
            end && !name[end];
 }
 
-/* Fails where there is nothing to join, before anything is made. */
-static enum assay_status check_folder(const char *folder, struct error *err)
-{
-    DIR *open = opendir(folder);
-    struct dirent *entry;
-    bool has_shards = false;
+/* The logs of the parts in a folder. Start from {0}. */
+struct shards {
+    const char **paths;
+    size_t n, capacity;
+    struct arena arena;
+};
 
-    if (!open)
-        return error_errno(err, errno, "opening %s", folder);
-    while ((entry = readdir(open)))
-        has_shards |= is_shard(entry->d_name);
-    closedir(open);
-    return has_shards ? ASSAY_OK
-                      : error_set(err, ASSAY_BAD_INPUT,
-                                  "%s has no logs of parts, called "
-                                  "campaign-K-of-N.sqlite",
-                                  folder);
+static void shards_release(struct shards *shards)
+{
+    mem_free(shards->paths);
+    arena_release(&shards->arena);
 }
 
-static enum assay_status join_folder(struct campaign_log *log,
-                                     const char *folder, size_t *n_logs,
-                                     size_t *n_tests, struct error *err)
+static enum assay_status shards_add(struct shards *shards, const char *folder,
+                                    const char *name, struct error *err)
+{
+    const char **moved = vec_reserve(shards->paths, &shards->capacity,
+                                     shards->n + 1, sizeof *moved);
+    struct str path = {0};
+    const char *kept = NULL;
+
+    if (moved)
+        shards->paths = moved;
+    if (moved && !str_printf(&path, "%s/%s", folder, name))
+        kept = arena_strdup(&shards->arena, path.text);
+    str_release(&path);
+    if (!kept)
+        return error_nomem(err, strlen(folder), "a path");
+    shards->paths[shards->n++] = kept;
+    return ASSAY_OK;
+}
+
+/* Fails where there is nothing to join. */
+static enum assay_status shards_find(struct shards *shards, const char *folder,
+                                     struct error *err)
 {
     DIR *open = opendir(folder);
     enum assay_status st = ASSAY_OK;
@@ -48,19 +65,61 @@ static enum assay_status join_folder(struct campaign_log *log,
     if (!open)
         return error_errno(err, errno, "opening %s", folder);
     while (!st && (entry = readdir(open))) {
-        struct str path = {0};
-        size_t n_added = 0;
-
-        if (!is_shard(entry->d_name))
-            continue;
-        st = str_printf(&path, "%s/%s", folder, entry->d_name)
-                 ? error_nomem(err, 64, "a path")
-                 : campaign_log_join(log, path.text, &n_added, err);
-        *n_logs += 1;
-        *n_tests += n_added;
-        str_release(&path);
+        if (is_shard(entry->d_name))
+            st = shards_add(shards, folder, entry->d_name, err);
     }
     closedir(open);
+    if (!st && !shards->n)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s has no logs of parts, called "
+                       "campaign-K-of-N.sqlite",
+                       folder);
+    return st;
+}
+
+/* Before anything is made: each of them can be read. */
+static enum assay_status shards_check(const struct shards *shards,
+                                      struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < shards->n; i++) {
+        struct campaign_log *log = NULL;
+
+        st = campaign_log_read(shards->paths[i], &log, err);
+        campaign_log_close(log);
+    }
+    return st;
+}
+
+static enum assay_status shards_join(const struct shards *shards,
+                                     struct campaign_log *log, size_t *n_tests,
+                                     struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < shards->n; i++) {
+        size_t n_added = 0;
+
+        st = campaign_log_join(log, shards->paths[i], &n_added, err);
+        *n_tests += n_added;
+    }
+    return st;
+}
+
+static enum assay_status shards_check_roles(const struct shards *shards,
+                                            const char *folder, const char *log,
+                                            struct error *err)
+{
+    struct file_roles roles = {0};
+    enum assay_status st;
+
+    for (size_t i = 0; i < shards->n; i++)
+        file_roles_read(&roles, shards->paths[i]);
+    file_roles_write(&roles, "the log", log);
+    file_roles_write_all(&roles, "a table", folder, data_folder_files);
+    st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
     return st;
 }
 
@@ -78,17 +137,22 @@ static size_t path_length(const char *path)
 enum assay_status campaign_merge(const char *folder, struct error *err)
 {
     struct campaign_log *log = NULL;
+    struct shards shards = {0};
     struct str path = {0};
-    size_t n_logs = 0, n_tests = 0;
+    size_t n_tests = 0;
     char text[256];
-    enum assay_status st = check_folder(folder, err);
+    enum assay_status st = shards_find(&shards, folder, err);
 
+    if (!st)
+        st = shards_check(&shards, err);
     if (!st && str_printf(&path, "%s/campaign.sqlite", folder))
         st = error_nomem(err, 64, "a path");
     if (!st)
+        st = shards_check_roles(&shards, folder, path.text, err);
+    if (!st)
         st = campaign_log_open(path.text, &log, err);
     if (!st)
-        st = join_folder(log, folder, &n_logs, &n_tests, err);
+        st = shards_join(&shards, log, &n_tests, err);
     if (!st)
         st = campaign_write_csv(log, folder, err);
     campaign_log_close(log);
@@ -96,6 +160,7 @@ enum assay_status campaign_merge(const char *folder, struct error *err)
     snprintf(text, sizeof text,
              "merged   %zu logs, %zu new tests\nwrote    %.*s/measurements.csv "
              "and the other files\n",
-             n_logs, n_tests, (int)path_length(folder), folder);
+             shards.n, n_tests, (int)path_length(folder), folder);
+    shards_release(&shards);
     return st ? st : result_print(text, err);
 }

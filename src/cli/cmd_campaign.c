@@ -8,6 +8,7 @@
 #include "cli/campaign_launch.h"
 #include "cli/campaign_learn.h"
 #include "cli/campaign_merge.h"
+#include "cli/file_roles.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
 #include "cli/messages.h"
@@ -429,7 +430,7 @@ static enum assay_status expect_rows(const struct job *job,
     if (str_printf(&path, "%s/campaign.sqlite", job->config.profile.log_dir))
         st = error_nomem(err, 64, "a path");
     if (!st && access(path.text, F_OK) == 0)
-        st = campaign_log_open(path.text, &log, err);
+        st = campaign_log_read(path.text, &log, err);
     if (!st)
         st = campaign_expect_rows(&job->tests, log, set, err);
     campaign_log_close(log);
@@ -510,12 +511,40 @@ static enum assay_status run_sections(struct job *job, struct error *err)
     return st;
 }
 
+/* What the configuration has written is not what it is read from. */
+static enum assay_status check_roles(const struct job *job, struct error *err)
+{
+    const struct profile_config *profile = &job->config.profile;
+    struct file_roles roles = {0};
+    struct str log = {0};
+    enum assay_status st = ASSAY_OK;
+
+    file_roles_read(&roles, job->config_path);
+    if (profile->create_config)
+        file_roles_write(&roles, "test_config=", profile->test_config);
+    else
+        file_roles_read(&roles, profile->test_config);
+    if (job->config.has_profile && profile->log_dir) {
+        st = log_path(job, &log, err);
+        file_roles_write(&roles, "the log", str_text(&log));
+        file_roles_write_all(&roles, "a table", profile->log_dir,
+                             data_folder_files);
+    }
+    if (!st)
+        st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    str_release(&log);
+    return st;
+}
+
 static enum assay_status run_job(struct job *job, struct error *err)
 {
     enum assay_status st = read_shard(job, err);
 
     if (!st)
         st = campaign_config_read(&job->config, job->config_path, err);
+    if (!st)
+        st = check_roles(job, err);
     if (!st)
         st = run_sections(job, err);
     if (!st && job->left_out.n)

@@ -17,6 +17,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "where it goes: FILE.onnx or FILE.net",
      FIELD(output)},
@@ -64,6 +65,9 @@ static enum assay_status run_export(const struct arguments *arguments,
                        "where to? -o FILE.onnx or -o FILE.net says");
     if (!st)
         st = model_graph_check_path(settings.output, err);
+    if (!st)
+        st = model_graph_check_roles(settings.output, &settings.run,
+                                     &arguments->operands, err);
     if (!st)
         st = model_graph_open(&model, &settings.run, &arguments->operands, err);
     if (!st)

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 
 #include "cli/action_word.h"
+#include "cli/file_roles.h"
 #include "cli/fingerprint_show.h"
 #include "cli/look.h"
 #include "cli/messages.h"
@@ -75,12 +76,14 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "fit: the fingerprint; eval: the table or the JSON",
      FIELD(output)},
     {.name = "json", .kind = OPTION_FLAG, .help = "eval: as JSON", FIELD(json)},
     {.name = "plot",
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "eval: predicted against measured and the error by batch, as "
              ".png, .svg or .pdf",
@@ -111,6 +114,24 @@ static enum assay_status read_data(struct data_set *set,
         message_note("%zu rows are left out, for their networks have no "
                      "layers: %s",
                      set->n_undescribed, str_text(&set->undescribed));
+    return st;
+}
+
+/* Nothing is written over what was measured. */
+static enum assay_status check_roles(const struct settings *settings,
+                                     struct error *err)
+{
+    struct file_roles roles = {0};
+    enum assay_status st;
+
+    file_roles_write(&roles, "--output", settings->output);
+    file_roles_write(&roles, "--plot", settings->plot);
+    for (size_t i = 0; i < settings->data.n; i++) {
+        for (const char *const *name = data_folder_files; *name; name++)
+            file_roles_read_in(&roles, settings->data.items[i], *name);
+    }
+    st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
     return st;
 }
 
@@ -331,6 +352,8 @@ static enum assay_status run_fingerprint(const struct arguments *arguments,
                        action->wanted);
     if (!st)
         st = check_options(arguments->settings, action, words->items[0], err);
+    if (!st)
+        st = check_roles(arguments->settings, err);
     return st ? st : action->run(words->items + 1, arguments->settings, err);
 }
 

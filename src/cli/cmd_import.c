@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "cli/file_roles.h"
 #include "cli/result.h"
 #include "store/import.h"
 #include "store/store.h"
@@ -26,6 +27,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "RUN",
      .help = "write the run there",
      .shown_default = "the trace's name with .assay, in this folder; of "
@@ -167,28 +169,34 @@ static enum assay_status check_temporary(const char *folder, struct error *err)
     return ASSAY_OK;
 }
 
+/* In the first second, not when all of the trace was read. */
+static enum assay_status check_output(const char *output, struct error *err)
+{
+    struct store_writer *writer = NULL;
+    enum assay_status st = store_open(output, &writer, err);
+
+    store_abandon(writer);
+    return st;
+}
+
 static enum assay_status import_to(const char *path, const char *output,
                                    const struct settings *settings,
                                    struct error *err)
 {
-    struct store_writer *writer = NULL;
     struct run *run = NULL;
     enum assay_status st =
-        strcmp(path, "-") == 0 ? ASSAY_OK : file_check_input(path, err);
+        strcmp(path, "-") == 0 ? ASSAY_OK : file_check_stream(path, err);
 
     if (!st)
         st = check_temporary(settings->temporary_dir, err);
     if (!st)
-        st = store_open(output, &writer, err);
+        st = check_output(output, err);
     if (!st)
         st = read_trace(path, settings, &run, err);
-    if (!st) {
-        st = store_finish(writer, run, err);
-        writer = NULL;
-    }
+    if (!st)
+        st = store_save(run, output, err);
     if (!st)
         st = print_result(run, output, err);
-    store_abandon(writer);
     run_free(run);
     return st;
 }
@@ -207,6 +215,9 @@ static enum assay_status run_import(const struct arguments *arguments,
     } else {
         st = default_output(path, &name, err);
         output = str_text(&name);
+        if (!st)
+            st = file_roles_check_one("the run", output, &arguments->operands,
+                                      err);
     }
     if (!st)
         st = import_to(path, output, settings, err);

@@ -19,7 +19,7 @@ static const struct example environment[] = {
 
 static const struct example files[] = {
     {"*.assay", "a run: a SQLite database that can be queried with sqlite3(1)"},
-    {"*.assay.part",
+    {"*.assay.PID-*.part",
      "a run that is being recorded, or whose program died; it can be shown "
      "like any other"},
     {"~/.cache/assay/weights", "what 'assay weights fetch' fetched"},

@@ -1,6 +1,7 @@
 /* cli/cmd_plot.c - assay plot: a run as a picture. */
 #include "cli/command.h"
 
+#include "cli/file_roles.h"
 #include "cli/inputs.h"
 #include "cli/plot_file.h"
 #include "cli/result.h"
@@ -24,6 +25,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "write there; its ending, .png, .svg or .pdf, says how",
      .shown_default = "RUN.KIND.png",
@@ -34,13 +36,11 @@ static const struct option options[] = {
 static enum assay_status default_output(const char *path, int kind,
                                         struct str *out, struct error *err)
 {
-    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
-                                          NULL};
     struct str ending = {0};
     enum assay_status st =
         str_printf(&ending, ".%s.png", plot_kind_names[kind])
             ? error_nomem(err, 16, "a file name")
-            : result_name(path, endings, str_text(&ending), out, err);
+            : result_name_of_run(path, str_text(&ending), out, err);
 
     str_release(&ending);
     return st;
@@ -79,6 +79,9 @@ static enum assay_status run_plot(const struct arguments *arguments,
 
     if (!settings->output)
         st = default_output(path, settings->kind, &name, err);
+    if (!st && name.n)
+        st = file_roles_check_one("the plot", name.text, &arguments->operands,
+                                  err);
     if (!st)
         st = write_plot(path,
                         settings->output ? settings->output : str_text(&name),

@@ -73,6 +73,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "write the network there: FILE.net or FILE.onnx",
      FIELD(output)},
@@ -111,6 +112,22 @@ static enum assay_status name_output(struct task *task, int64_t number,
         st = str_printf(&task->path, "%.*s_%lld%s", (int)(dot - path), path,
                         (long long)number, dot);
     return st ? error_nomem(err, strlen(path), "a file name") : ASSAY_OK;
+}
+
+/* Every network that is asked for, before the first is made. */
+static enum assay_status check_outputs(struct task *task,
+                                       const struct words *operands,
+                                       struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (int64_t i = 0; !st && i < task->settings->repeats; i++) {
+        st = name_output(task, i, err);
+        if (!st)
+            st = model_graph_check_roles(task->path.text, &task->settings->run,
+                                         operands, err);
+    }
+    return st;
 }
 
 /* Random weights were only there to be compared. */
@@ -229,6 +246,8 @@ static enum assay_status run_prune(const struct arguments *arguments,
                        "same");
     if (!st && settings.output)
         st = model_graph_check_path(settings.output, err);
+    if (!st && settings.output)
+        st = check_outputs(&task, &arguments->operands, err);
     if (!st)
         st = open_model(&task, &settings.run, &arguments->operands, err);
     for (int64_t i = 0; !st && i < settings.repeats; i++) {

@@ -1,10 +1,10 @@
 /* cli/cmd_report.c - assay report: a run, or two, as a page for a browser. */
 #include "cli/command.h"
 
+#include "cli/file_roles.h"
 #include "cli/inputs.h"
 #include "cli/report_file.h"
 #include "cli/result.h"
-#include "store/store.h"
 
 #define REPORT_SUFFIX ".html"
 
@@ -17,6 +17,7 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "write there; - is standard output",
      .shown_default = "RUN" REPORT_SUFFIX,
@@ -30,16 +31,6 @@ static const struct option options[] = {
      OPTION_FIELD(struct settings, pictures)},
     {.kind = OPTION_END},
 };
-
-/* "run.assay" and "run.assay.part" become "run.html". */
-static enum assay_status default_output(const char *path, struct str *out,
-                                        struct error *err)
-{
-    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
-                                          NULL};
-
-    return result_name(path, endings, REPORT_SUFFIX, out, err);
-}
 
 static enum assay_status write_page(const struct words *paths,
                                     const struct settings *settings,
@@ -68,8 +59,11 @@ static enum assay_status run_report(const struct arguments *arguments,
     enum assay_status st = ASSAY_OK;
 
     if (!output) {
-        st = default_output(paths->items[paths->n - 1], &name, err);
+        st = result_name_of_run(paths->items[paths->n - 1], REPORT_SUFFIX,
+                                &name, err);
         output = str_text(&name);
+        if (!st)
+            st = file_roles_check_one("the report", output, paths, err);
     }
     if (!st)
         st = result_open(output, &result, err);

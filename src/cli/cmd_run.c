@@ -138,7 +138,8 @@ static enum assay_status write_summary(const struct run *run,
     return st;
 }
 
-/* What is on the screen does not depend on what goes into files. */
+/* What is on the screen does not depend on what goes into files, nor on who
+ * else writes to their names. */
 static enum assay_status show_result(const struct run_settings *settings,
                                      const struct detect_options *job,
                                      const struct detect_report *report,
@@ -146,15 +147,13 @@ static enum assay_status show_result(const struct run_settings *settings,
                                      struct run_files *files, struct error *err)
 {
     const char *folder = drawn_folder(settings, report);
+    const struct run *run = report->run;
     enum assay_status st, written = ASSAY_OK;
     struct error unwritten = {0};
     struct result result = {0};
     struct str wrote = {0};
-    struct run *run = NULL;
 
-    st = store_load(job->run_path, &run, err);
-    if (!st)
-        st = tell_wrote(&wrote, job, report, err);
+    st = tell_wrote(&wrote, job, report, err);
     if (!st)
         written =
             run_files_write(files, run, settings->has_pictures ? folder : NULL,
@@ -170,7 +169,6 @@ static enum assay_status show_result(const struct run_settings *settings,
     if (!st && written)
         st = error_set(err, written, "%s", unwritten.text);
     str_release(&wrote);
-    run_free(run);
     return st;
 }
 
@@ -242,6 +240,25 @@ static struct machine_options look_for(const struct detect_options *job,
     return wanted;
 }
 
+/* No output is a photograph, or another output. */
+static enum assay_status check_roles(const struct run_job *job,
+                                     const struct arguments *arguments,
+                                     struct error *err)
+{
+    const struct run_settings *settings = arguments->settings;
+    struct file_roles roles = {0};
+    enum assay_status st;
+
+    file_roles_write(&roles, "--output", settings->output);
+    file_roles_write(&roles, "--trace", settings->files.trace);
+    file_roles_write(&roles, "--html", settings->files.html);
+    st = run_job_add_roles(job, settings, &arguments->operands, &roles, err);
+    if (!st)
+        st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    return st;
+}
+
 static enum assay_status run_model(const struct arguments *arguments,
                                    struct error *err)
 {
@@ -256,6 +273,8 @@ static enum assay_status run_model(const struct arguments *arguments,
     if (settings->sweep.n)
         return sweep_run(settings, &arguments->operands, err);
     st = run_job_make(&job, settings, &arguments->operands, err);
+    if (!st)
+        st = check_roles(&job, arguments, err);
     if (!st) {
         job.options.machine = look_for(&job.options, &peaks);
         st = profile(settings, &job.options, &job.photos, err);

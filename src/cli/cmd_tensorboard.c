@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "cli/event_folder.h"
+#include "cli/file_roles.h"
 #include "cli/inputs.h"
 #include "cli/result.h"
 #include "store/store.h"
@@ -36,9 +37,15 @@ static enum assay_status run_tensorboard(const struct arguments *arguments,
     const struct settings *settings = arguments->settings;
     const char *path = arguments->operands.items[0];
     struct run *run = NULL;
-    struct str next = {0};
+    struct str next = {0}, events = {0};
     enum assay_status st = store_load(path, &run, err);
 
+    if (!st)
+        st = event_folder_path(run, path, settings->folder, &events, err);
+    if (!st)
+        st = file_roles_check_one("the event file", events.text,
+                                  &arguments->operands, err);
+    str_release(&events);
     if (!st) {
         inputs_note(run, path);
         st = event_folder_write(run, path, settings->folder, settings->pictures,

@@ -1,6 +1,7 @@
 /* cli/cmd_trace.c - assay trace: a run for Perfetto and chrome://tracing. */
 #include "cli/command.h"
 
+#include "cli/file_roles.h"
 #include "cli/inputs.h"
 #include "cli/result.h"
 #include "store/store.h"
@@ -16,22 +17,13 @@ static const struct option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "FILE",
      .help = "write there; - is standard output",
      .shown_default = "RUN" TRACE_SUFFIX,
      OPTION_FIELD(struct settings, output)},
     {.kind = OPTION_END},
 };
-
-/* "run.assay" and "run.assay.part" become "run.trace.json". */
-static enum assay_status default_output(const char *path, struct str *out,
-                                        struct error *err)
-{
-    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
-                                          NULL};
-
-    return result_name(path, endings, TRACE_SUFFIX, out, err);
-}
 
 static enum assay_status write_trace(const char *path, const char *output,
                                      struct error *err)
@@ -65,7 +57,10 @@ static enum assay_status run_trace(const struct arguments *arguments,
     enum assay_status st = ASSAY_OK;
 
     if (!settings->output)
-        st = default_output(path, &name, err);
+        st = result_name_of_run(path, TRACE_SUFFIX, &name, err);
+    if (!st && name.n)
+        st = file_roles_check_one("the trace", name.text, &arguments->operands,
+                                  err);
     if (!st)
         st = write_trace(
             path, settings->output ? settings->output : str_text(&name), err);

@@ -3,6 +3,7 @@
 
 #include "base/cache.h"
 #include "base/mem.h"
+#include "cli/file_roles.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
 #include "cli/messages.h"
@@ -32,6 +33,7 @@ struct errand {
     struct run_files files;
     bool is_random;      /* the weights it began with */
     uint64_t n_measured; /* steps that the run has */
+    struct run *run_made;
     struct train_report report;
 };
 
@@ -45,6 +47,7 @@ static void errand_release(struct errand *errand)
     str_release(&errand->peaks);
     mem_free(errand->recompute);
     run_files_discard(&errand->files);
+    run_free(errand->run_made);
 }
 
 /* ---- before ------------------------------------------------------------ */
@@ -94,11 +97,46 @@ static enum assay_status check_file(const char *path, struct error *err)
     return st;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct place first, second;
+
+    return place_find(a, &first) && place_find(b, &second) &&
+           place_is_same(&first, &second);
+}
+
+/* Nothing is written over what the training is made from. A checkpoint that is
+ * gone on from may be followed by the next one under its name. */
+static enum assay_status check_roles(const struct errand *errand,
+                                     struct error *err)
+{
+    const struct train_settings *settings = errand->settings;
+    const char *checkpoint = errand->checkpoint.text;
+    struct file_roles roles = {0};
+    enum assay_status st;
+
+    file_roles_write(&roles, "the run", errand->run.text);
+    file_roles_write(&roles, "the checkpoint", checkpoint);
+    file_roles_write(&roles, "--export", settings->export_path);
+    file_roles_write(&roles, "--trace", settings->files.trace);
+    file_roles_write(&roles, "--html", settings->files.html);
+    file_roles_read(&roles, errand->path ? errand->path : TRAIN_CONFIG_PATH);
+    file_roles_read(&roles, errand->config.model.name);
+    file_roles_read(&roles, errand->config.model.weights);
+    if (settings->resume && !is_same_file(settings->resume, checkpoint))
+        file_roles_read(&roles, settings->resume);
+    st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    return st;
+}
+
 static enum assay_status open_outputs(struct errand *errand, struct error *err)
 {
     const struct train_settings *settings = errand->settings;
     enum assay_status st = name_files(errand, err);
 
+    if (!st)
+        st = check_roles(errand, err);
     if (!st)
         st = check_file(errand->run.text, err);
     if (!st && settings->export_path)
@@ -201,6 +239,7 @@ static enum assay_status train(struct errand *errand, struct error *err)
         .stepped = stepped,
         .context = errand,
         .warnings = &warnings,
+        .run = &errand->run_made,
     };
     enum assay_status st;
 
@@ -235,7 +274,7 @@ static void tell_failed(const struct errand *errand)
     if (errand->report.n_steps && errand->report.has_checkpoint)
         message_note("%s holds step %" PRIu64 "; --resume goes on from there",
                      errand->checkpoint.text, errand->report.last_step);
-    if (errand->n_measured)
+    if (errand->report.has_run)
         message_note("%s has what was measured; 'assay show' shows it",
                      errand->run.text);
 }
@@ -333,20 +372,18 @@ static enum assay_status write_summary(const struct errand *errand,
     return st;
 }
 
-/* What is on the screen does not depend on what goes into files. */
+/* What is on the screen does not depend on what goes into files, nor on who
+ * else writes to their names. */
 static enum assay_status show_result(struct errand *errand, struct error *err)
 {
-    enum assay_status st, written = ASSAY_OK;
+    const struct run *run = errand->run_made;
+    enum assay_status st, written;
     struct error unwritten = {0};
     struct result result = {0};
     struct str wrote = {0};
-    struct run *run = NULL;
 
-    st = store_load(errand->run.text, &run, err);
-    if (!st)
-        written = write_files(errand, run, &wrote, &unwritten);
-    if (!st)
-        st = result_open(NULL, &result, err);
+    written = write_files(errand, run, &wrote, &unwritten);
+    st = result_open(NULL, &result, err);
     if (!st) {
         st = write_summary(errand, run, str_text(&wrote), &result, err);
         st = result_close(&result, st, err);
@@ -354,7 +391,6 @@ static enum assay_status show_result(struct errand *errand, struct error *err)
     if (!st && written)
         st = error_set(err, written, "%s", unwritten.text);
     str_release(&wrote);
-    run_free(run);
     return st;
 }
 
@@ -391,7 +427,7 @@ static enum assay_status run_train(const struct arguments *arguments,
         else
             tell_stopped(&errand);
     }
-    if (!st && errand.n_measured)
+    if (!st && errand.run_made)
         st = show_result(&errand, err);
     errand_release(&errand);
     return st;

@@ -4,14 +4,17 @@
  * a whole: what is there was unpacked to its end. */
 #include "cli/data_fetch.h"
 
+#include "base/claim.h"
 #include "base/file.h"
 #include "base/md5.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cli/file_roles.h"
 #include "data/unpack.h"
 #include "formats/download.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -156,6 +159,30 @@ static enum assay_status unpack(const struct places *places,
     return st;
 }
 
+/* One process at a time unpacks an archive. *fd is the claim, -1 where there is
+ * none: the archive went with the process that unpacked it, or is not ours to
+ * write. */
+static enum assay_status claim_archive(const struct places *places, int *fd,
+                                       struct error *err)
+{
+    pid_t holder;
+
+    *fd = open(places->archive.text, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (*fd < 0 || claim_take(*fd, &holder))
+        return ASSAY_OK;
+    close(*fd);
+    *fd = -1;
+    return error_set(err, ASSAY_IO,
+                     "%s is being unpacked by another process (pid %ld); wait "
+                     "until it has ended",
+                     places->archive.text, (long)holder);
+}
+
+static void tell_found(const struct places *places, struct sink *sink)
+{
+    sink_printf(sink, "found    %s\n", places->folder.text);
+}
+
 static enum assay_status fetch_archive(const struct data_fetch *fetch,
                                        const struct data_archive *archive,
                                        const char *md5, struct sink *sink,
@@ -164,23 +191,36 @@ static enum assay_status fetch_archive(const struct data_fetch *fetch,
     struct places places = {0};
     struct unpacked done = {0};
     char size[UNITS_MAX];
+    const char *sums = fetch->sums;
+    bool was_found = false;
+    int claim = -1;
     enum assay_status st = places_set(&places, fetch, archive, err);
 
+    if (!st && fetch->sums)
+        st = file_roles_check_one("the archive", places.archive.text,
+                                  &(struct words){.items = &sums, .n = 1}, err);
     if (!st && is_folder(places.folder.text)) {
-        sink_printf(sink, "found    %s\n", places.folder.text);
+        tell_found(&places, sink);
         goto done;
     }
     if (!st)
         st = get_archive(&places, archive, md5, err);
     if (!st)
+        st = claim_archive(&places, &claim, err);
+    was_found = !st && is_folder(places.folder.text); /* by now */
+    if (!st && !was_found)
         st = unpack(&places, &done, err);
     if (!st && !fetch->keeps_archives)
         unlink(places.archive.text);
-    if (!st)
+    if (was_found)
+        tell_found(&places, sink);
+    else if (!st)
         sink_printf(sink, "wrote    %s  %llu files  %s\n", places.folder.text,
                     (unsigned long long)done.n_files,
                     units_file_size(size, (double)done.n_bytes));
 done:
+    if (claim >= 0)
+        close(claim);
     places_release(&places);
     return st;
 }

@@ -6,7 +6,6 @@
 #include "cli/album.h"
 #include "cli/result.h"
 #include "picture/picture.h"
-#include "store/store.h"
 #include "views/tensorboard.h"
 
 #include <string.h>
@@ -15,13 +14,11 @@ static enum assay_status event_path(const char *folder, const char *run_path,
                                     double began, struct str *out,
                                     struct error *err)
 {
-    static const char *const endings[] = {STORE_PART_SUFFIX, STORE_SUFFIX,
-                                          NULL};
     const char *slash = strrchr(run_path, '/');
     size_t n = strlen(folder);
     struct str name = {0};
     enum assay_status st =
-        result_name(slash ? slash + 1 : run_path, endings, "", &name, err);
+        result_name_of_run(slash ? slash + 1 : run_path, "", &name, err);
 
     while (n > 1 && folder[n - 1] == '/')
         n--;
@@ -29,7 +26,14 @@ static enum assay_status event_path(const char *folder, const char *run_path,
                           folder, str_text(&name), began))
         st = error_nomem(err, strlen(folder), "a file name");
     str_release(&name);
-    return st ? st : cache_make_folders(out->text, err);
+    return st;
+}
+
+enum assay_status event_folder_path(const struct run *run, const char *run_path,
+                                    const char *folder, struct str *out,
+                                    struct error *err)
+{
+    return event_path(folder, run_path, run_began(run), out, err);
 }
 
 enum assay_status event_folder_check(const char *folder, const char *run_path,
@@ -39,6 +43,8 @@ enum assay_status event_folder_check(const char *folder, const char *run_path,
     struct str path = {0};
     enum assay_status st = event_path(folder, run_path, 0, &path, err);
 
+    if (!st)
+        st = cache_make_folders(path.text, err);
     if (!st)
         st = output_open(path.text, &output, err);
     output_discard(output);
@@ -94,6 +100,8 @@ enum assay_status event_folder_write(const struct run *run,
     enum assay_status st =
         event_path(folder, run_path, run_began(run), &path, err);
 
+    if (!st)
+        st = cache_make_folders(path.text, err);
     if (!st)
         st = result_open(path.text, &result, err);
     if (!st) {

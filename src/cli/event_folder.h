@@ -8,6 +8,11 @@
 #include "base/str.h"
 #include "run/run.h"
 
+/* Appends the path of the event file of a run. */
+enum assay_status event_folder_path(const struct run *run, const char *run_path,
+                                    const char *folder, struct str *out,
+                                    struct error *err);
+
 /* Makes FOLDER/NAME, where NAME is the run file's without its ending: that is
  * what TensorBoard calls the run. Tells at once where nothing can be written
  * there. */

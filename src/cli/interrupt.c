@@ -4,12 +4,13 @@
 #include <stddef.h>
 #include <unistd.h>
 
-static const int watched[] = {SIGINT, SIGTERM};
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { n_watched = sizeof watched / sizeof watched[0] };
 
 /* A handler can reach nothing else. */
 static volatile sig_atomic_t came;
+static volatile sig_atomic_t is_handled[n_watched];
 
 static void note(int number)
 {
@@ -17,8 +18,10 @@ static void note(int number)
                                "more ends at once\n";
 
     came = number;
-    for (int i = 0; i < n_watched; i++)
-        signal(watched[i], SIG_DFL);
+    for (int i = 0; i < n_watched; i++) {
+        if (is_handled[i]) /* what nohup ignores stays ignored */
+            signal(watched[i], SIG_DFL);
+    }
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
         return; /* it was only to be polite */
 }
@@ -31,8 +34,10 @@ const volatile sig_atomic_t *interrupt_watch(void)
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < n_watched; i++) {
         if (sigaction(watched[i], NULL, &before) == 0 &&
-            before.sa_handler != SIG_IGN)
+            before.sa_handler != SIG_IGN) {
+            is_handled[i] = 1;
             sigaction(watched[i], &action, NULL);
+        }
     }
     return &came;
 }

@@ -1,4 +1,5 @@
-/* cli/interrupt.h - Ctrl-C and SIGTERM, for commands that can end in order.
+/* cli/interrupt.h - Ctrl-C, SIGTERM and a terminal that goes away (SIGHUP), for
+ * commands that can end in order.
  *
  * The first such signal is noted and leaves the command to finish what it is
  * at; the second ends the program at once, as it would have without all this.
@@ -14,7 +15,7 @@
 const volatile sig_atomic_t *interrupt_watch(void);
 
 /* Ends the program by the signal that came, so that a shell that waits for it
- * (exit code 130 or 143) stops its loop too. Nothing where none came. */
+ * (exit code 130, 143 or 129) stops its loop too. Nothing where none came. */
 void interrupt_pass_on(void);
 
 #endif

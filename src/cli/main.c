@@ -1,6 +1,7 @@
 /* cli/main.c - the program: finds the command, reads its options, runs it. */
 #include "base/file_guard.h"
 #include "base/mem.h"
+#include "cli/file_roles.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/messages.h"
@@ -55,6 +56,8 @@ static enum assay_status run_command(const struct command *command,
         st = show_help(command, err);
     } else if (!st) {
         st = check_operands(command, &arguments.operands, err);
+        if (!st)
+            st = file_roles_check_line(command->options, &arguments, err);
         if (!st)
             st = command->run(&arguments, err);
     }

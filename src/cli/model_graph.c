@@ -1,6 +1,7 @@
 /* cli/model_graph.c - see model_graph.h. */
 #include "cli/model_graph.h"
 
+#include "cli/file_roles.h"
 #include "cli/result.h"
 #include "formats/load_weights.h"
 #include "formats/model_file.h"
@@ -9,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static enum assay_status load_weights(struct model_graph *model,
                                       struct error *err)
@@ -133,31 +133,44 @@ static struct shape open_shape(const struct shape *shape)
     return open;
 }
 
-static bool are_same_file(const char *a, const char *b)
+/* Weights of a .net lie beside it: those of the model that is read, and of the
+ * one that is written, a checkpoint of a training, say. */
+enum assay_status model_graph_check_roles(const char *path,
+                                          const struct run_settings *settings,
+                                          const struct words *operands,
+                                          struct error *err)
 {
-    struct stat first, second;
+    struct str own = {0}, weights = {0};
+    struct file_roles roles = {0};
+    enum assay_status st = net_weights_path(path, &weights, err);
 
-    return stat(a, &first) == 0 && stat(b, &second) == 0 &&
-           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+    if (!st)
+        st = net_weights_path(operands->items[0], &own, err);
+    if (!st) {
+        file_roles_write(&roles, "--output", path);
+        if (ends_with(path, ".net"))
+            file_roles_write(&roles, "the weights file", weights.text);
+        file_roles_read(&roles, operands->items[0]);
+        file_roles_read(&roles, settings->weights);
+        if (ends_with(operands->items[0], ".net"))
+            file_roles_read(&roles, own.text);
+        st = file_roles_check(&roles, err);
+    }
+    file_roles_release(&roles);
+    str_release(&weights);
+    str_release(&own);
+    return st;
 }
 
-/* Its weights lie beside it, and not where those are that it is made from: a
- * checkpoint of a training, say. */
 static enum assay_status save_net(struct model_graph *model,
                                   const struct graph *graph,
                                   const struct survey *survey, const char *path,
                                   const char *note, struct error *err)
 {
     struct net_notes notes = {.text = note, .survey = survey};
-    const char *from = model->job.options.weights;
     struct str weights = {0};
     enum assay_status st = net_weights_path(path, &weights, err);
 
-    if (!st && from && are_same_file(from, weights.text))
-        st = error_set(err, ASSAY_BAD_USAGE,
-                       "the weights of %s would be written over %s, which it "
-                       "is made from; another name is wanted",
-                       path, from);
     if (!st)
         st = net_save(graph, path, &notes, err);
     if (!st)

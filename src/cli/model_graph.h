@@ -26,6 +26,12 @@ enum assay_status model_graph_open(struct model_graph *model,
                                    struct run_settings *settings,
                                    const struct words *operands,
                                    struct error *err);
+/* Before anything is read: whether path may be written, and what lies beside
+ * it, while the command line reads its own. */
+enum assay_status model_graph_check_roles(const char *path,
+                                          const struct run_settings *settings,
+                                          const struct words *operands,
+                                          struct error *err);
 /* Random weights for what has none. */
 enum assay_status model_graph_fill(struct model_graph *model,
                                    struct graph *graph, struct error *err);

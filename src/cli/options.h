@@ -45,6 +45,10 @@ enum option_kind {
     OPTION_FILES    /* all words up to the next option; struct words */
 };
 
+/* Whether the value names a file that is read or written. Those of OPTION_FILE
+ * and OPTION_FILES are read where nothing else is said. */
+enum option_role { ROLE_OF_KIND, ROLE_INPUT, ROLE_OUTPUT };
+
 struct words {
     const char **items;
     size_t n;
@@ -70,6 +74,7 @@ struct option {
                                 * one counts */
     const char *help;          /* lower case, no full stop */
     const char *shown_default; /* NULL: none worth telling */
+    enum option_role role;
     size_t offset, field_size; /* use OPTION_FIELD */
 };
 
@@ -89,6 +94,7 @@ struct option {
 #define OPTION_RESULT(...)                                                     \
     {                                                                          \
         .name = "output", .letter = 'o', .kind = OPTION_FILE, .value = "FILE", \
+        .role = ROLE_OUTPUT,                                                   \
         .help = "write there instead of to standard output", __VA_ARGS__       \
     }
 

@@ -2,6 +2,7 @@
 #include "cli/result.h"
 
 #include "base/units.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <string.h>
@@ -47,6 +48,16 @@ enum assay_status result_name(const char *path, const char *const *endings,
             memcmp(path + n - n_ending, *endings, n_ending) == 0)
             n -= n_ending;
     }
+    if (str_append_n(out, path, n) || str_append(out, ending))
+        return error_nomem(err, n, "a file name");
+    return ASSAY_OK;
+}
+
+enum assay_status result_name_of_run(const char *path, const char *ending,
+                                     struct str *out, struct error *err)
+{
+    size_t n = store_stem(path);
+
     if (str_append_n(out, path, n) || str_append(out, ending))
         return error_nomem(err, n, "a file name");
     return ASSAY_OK;

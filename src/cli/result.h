@@ -47,6 +47,10 @@ enum assay_status result_name(const char *path, const char *const *endings,
                               const char *ending, struct str *out,
                               struct error *err);
 
+/* The same of a run file, finished or not: "run.html" of "run.assay". */
+enum assay_status result_name_of_run(const char *path, const char *ending,
+                                     struct str *out, struct error *err);
+
 /* Writes text to standard output; a closed or full one is a failure. */
 enum assay_status result_print(const char *text, struct error *err);
 

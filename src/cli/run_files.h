@@ -19,11 +19,13 @@ struct run_file_names {
 #define RUN_FILES_OPTIONS                                                      \
     {.name = "trace",                                                          \
      .kind = OPTION_FILE,                                                      \
+     .role = ROLE_OUTPUT,                                                      \
      .value = "FILE",                                                          \
      .help = "write a trace for Perfetto too",                                 \
      FIELD(files.trace)},                                                      \
         {.name = "html",                                                       \
          .kind = OPTION_FILE,                                                  \
+         .role = ROLE_OUTPUT,                                                  \
          .value = "FILE",                                                      \
          .help = "write a report to look at in a browser too",                 \
          FIELD(files.html)},                                                   \

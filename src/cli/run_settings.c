@@ -190,6 +190,7 @@ const struct option run_options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FILE,
+     .role = ROLE_OUTPUT,
      .value = "RUN",
      .help = "write the run there",
      .shown_default = "run.assay",
@@ -505,4 +506,38 @@ void run_job_release(struct run_job *job)
     labels_release(&job->labels);
     shapes_release(&job->shapes);
     str_release(&job->choices);
+}
+
+/* Of built-in detectors and of files: where boxes are found and a score is
+ * asked for. */
+static bool may_draw(const struct detect_options *job)
+{
+    return !job->is_random && !isnan(job->score) &&
+           (job->decode == DECODE_DETECTOR || job->decode == DECODE_YOLOV8 ||
+            job->decode == DECODE_SSD);
+}
+
+enum assay_status run_job_add_roles(const struct run_job *job,
+                                    const struct run_settings *settings,
+                                    const struct words *operands,
+                                    struct file_roles *roles, struct error *err)
+{
+    const char *folder = settings->drawn_dir ? settings->drawn_dir : ".";
+    const struct photos *photos = &job->photos;
+    struct photos drawn = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; i < operands->n; i++)
+        file_roles_read(roles, operands->items[i]);
+    for (size_t i = 0; i < photos->n; i++)
+        file_roles_read(roles, photos->paths[i]);
+    file_roles_read(roles, settings->weights);
+    file_roles_read(roles, settings->labels);
+    if (may_draw(&job->options))
+        st = photos_name_drawn(&drawn, photos->paths, photos->n, err);
+    for (size_t i = 0; !st && i < drawn.n; i++)
+        file_roles_write_in(roles, "the drawn photograph", folder,
+                            drawn.paths[i]);
+    photos_release(&drawn);
+    return st;
 }

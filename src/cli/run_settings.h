@@ -5,6 +5,7 @@
 #ifndef CLI_RUN_SETTINGS_H
 #define CLI_RUN_SETTINGS_H
 
+#include "cli/file_roles.h"
 #include "cli/labels.h"
 #include "cli/run_files.h"
 #include "cli/shapes.h"
@@ -103,6 +104,14 @@ enum assay_status run_job_make(struct run_job *job,
                                const struct run_settings *settings,
                                const struct words *operands, struct error *err);
 void run_job_release(struct run_job *job);
+
+/* Adds all that the job reads, also what folders and lists name, and the drawn
+ * photographs, which it writes. */
+enum assay_status run_job_add_roles(const struct run_job *job,
+                                    const struct run_settings *settings,
+                                    const struct words *operands,
+                                    struct file_roles *roles,
+                                    struct error *err);
 
 /* Where kernel choices are remembered. A home that is not there or may not be
  * written to is no failure: *path is empty, they are made again the next

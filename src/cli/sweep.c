@@ -10,22 +10,30 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a point came to. */
-struct row {
-    int64_t values[SWEEP_MAX_AXES];
-    struct str path; /* of its run */
-    double median_ns, low_ns, high_ns;
-    double images_a_second;
-    double peak_bytes;
-};
-
 /* ---- one point --------------------------------------------------------------
  */
+
+/* What a child measured. */
+struct point_values {
+    double median_ns, low_ns, high_ns;
+    double peak_bytes;
+};
 
 /* What a child tells its parent. */
 struct outcome {
     enum assay_status st;
     struct error err;
+    bool has_values; /* it was not stopped before it measured anything */
+    struct point_values values;
+};
+
+/* What a point came to. */
+struct row {
+    int64_t values[SWEEP_MAX_AXES];
+    struct str path; /* of its run */
+    struct point_values measured;
+    bool is_measured; /* else it was stopped before */
+    double images_a_second;
 };
 
 /* "run.assay" at batch 2, threads 1: "run-batch2-threads1.assay". */
@@ -85,51 +93,89 @@ static enum assay_status set_point(const struct sweep *sweep,
 
 /* What a child is started with. */
 struct sweep_point {
+    const struct sweep *sweep;
+    const char *set; /* what all points of the sweep are called */
+    const struct row *row;
     const struct run_settings *settings;
     const struct words *operands;
 };
 
-static enum assay_status run_here(const struct run_settings *settings,
-                                  const struct words *operands,
-                                  struct error *err)
+/* The run says which set it belongs to, and where it is in it. */
+static enum assay_status state_point(void *context, struct run *run,
+                                     struct error *err)
+{
+    const struct sweep_point *point = context;
+    const struct sweep *sweep = point->sweep;
+    enum assay_status st = run_fact_set(run, "sweep.set", point->set, err);
+
+    for (size_t i = 0; !st && i < sweep->n_axes; i++) {
+        char key[32];
+
+        snprintf(key, sizeof key, "sweep.%s",
+                 sweep_key_name(sweep->axes[i].key));
+        st = run_fact_printf(run, err, key, "%lld",
+                             (long long)point->row->values[i]);
+    }
+    return st;
+}
+
+static enum assay_status read_values(const struct run *run,
+                                     struct point_values *values,
+                                     struct error *err)
+{
+    struct scope_stats stats;
+    enum assay_status st = run_scope_stats(run, RUN_ROOT, RUN_ANY, &stats, err);
+
+    if (!st)
+        *values = (struct point_values){
+            .median_ns = stats.median_ns,
+            .low_ns = stats.median_low_ns,
+            .high_ns = stats.median_high_ns,
+            .peak_bytes = (double)run_memory_of(run)->peak_bytes};
+    return st;
+}
+
+static void run_here(struct sweep_point *point, struct outcome *outcome)
 {
     struct sink screen = sink_to_file(stderr, "standard error");
     struct detect_report report = {0};
     struct run_job job = {0};
-    enum assay_status st = run_job_make(&job, settings, operands, err);
+    struct error *err = &outcome->err;
+    enum assay_status st =
+        run_job_make(&job, point->settings, point->operands, err);
 
     if (!st) {
         job.options.stop = interrupt_watch();
         job.options.warnings = &screen;
         job.options.onnx.problems = &screen;
+        job.options.facts = (struct detect_facts){state_point, point};
         st = detect_run(&job.options, &job.photos, &report, err);
     }
+    outcome->has_values = !st && report.run;
+    if (outcome->has_values)
+        st = read_values(report.run, &outcome->values, err);
+    outcome->st = st;
     detect_report_release(&report);
     run_job_release(&job);
-    return st;
 }
 
 static void run_point(void *context, int line)
 {
-    const struct sweep_point *point = context;
     struct outcome outcome = {.st = ASSAY_OK};
 
-    outcome.st = run_here(point->settings, point->operands, &outcome.err);
+    run_here(context, &outcome);
     child_send(line, &outcome, sizeof outcome, 0);
 }
 
 /* In a process of its own. */
-static enum assay_status run_apart(const struct run_settings *settings,
-                                   const struct words *operands,
+static enum assay_status run_apart(struct sweep_point *point, struct row *row,
                                    struct error *err)
 {
     const struct child_options options = {.what = "a point of the sweep"};
-    struct sweep_point point = {settings, operands};
     struct outcome outcome;
     enum child_told told;
     struct child child;
-    enum assay_status st =
-        child_start(&child, &options, run_point, &point, err);
+    enum assay_status st = child_start(&child, &options, run_point, point, err);
 
     if (st)
         return st;
@@ -138,41 +184,11 @@ static enum assay_status run_apart(const struct run_settings *settings,
     if (told != CHILD_TOLD)
         return error_set(err, ASSAY_IO,
                          "the process of a point ended before its time");
-    return outcome.st ? error_set(err, outcome.st, "%s", outcome.err.text)
-                      : ASSAY_OK;
-}
-
-/* Writes into the run which set it belongs to, and reads what it measured. */
-static enum assay_status read_run(const struct sweep *sweep, const char *set,
-                                  int64_t batch, struct row *row,
-                                  struct error *err)
-{
-    struct scope_stats stats;
-    struct run *run = NULL;
-    enum assay_status st = store_load(row->path.text, &run, err);
-
-    if (!st)
-        st = run_fact_set(run, "sweep.set", set, err);
-    for (size_t i = 0; !st && i < sweep->n_axes; i++) {
-        char key[32];
-
-        snprintf(key, sizeof key, "sweep.%s",
-                 sweep_key_name(sweep->axes[i].key));
-        st = run_fact_printf(run, err, key, "%lld", (long long)row->values[i]);
-    }
-    if (!st)
-        st = store_save(run, row->path.text, err);
-    if (!st)
-        st = run_scope_stats(run, RUN_ROOT, RUN_ANY, &stats, err);
-    if (!st) {
-        row->median_ns = stats.median_ns;
-        row->low_ns = stats.median_low_ns;
-        row->high_ns = stats.median_high_ns;
-        row->images_a_second = (double)batch * 1e9 / stats.median_ns;
-        row->peak_bytes = (double)run_memory_of(run)->peak_bytes;
-    }
-    run_free(run);
-    return st;
+    if (outcome.st)
+        return error_set(err, outcome.st, "%s", outcome.err.text);
+    row->is_measured = outcome.has_values;
+    row->measured = outcome.values;
+    return ASSAY_OK;
 }
 
 static enum assay_status do_point(const struct sweep *sweep,
@@ -181,6 +197,11 @@ static enum assay_status do_point(const struct sweep *sweep,
                                   struct row *row, struct error *err)
 {
     struct run_settings settings = *base;
+    struct sweep_point job = {.sweep = sweep,
+                              .set = base->output,
+                              .row = row,
+                              .settings = &settings,
+                              .operands = operands};
     struct str input = {0};
     enum assay_status st;
 
@@ -189,9 +210,10 @@ static enum assay_status do_point(const struct sweep *sweep,
     if (!st)
         st = set_point(sweep, row, &settings, &input, err);
     if (!st)
-        st = run_apart(&settings, operands, err);
+        st = run_apart(&job, row, err);
     if (!st)
-        st = read_run(sweep, base->output, settings.batch, row, err);
+        row->images_a_second =
+            (double)settings.batch * 1e9 / row->measured.median_ns;
     str_release(&input);
     return st;
 }
@@ -219,13 +241,13 @@ static void put_row(const struct sweep *sweep, const struct row *row,
     for (size_t i = 0; i < sweep->n_axes; i++)
         sink_printf(sink, "%*lld", axis_columns, (long long)row->values[i]);
     snprintf(interval, sizeof interval, "[%s, %s]",
-             units_number(low, row->low_ns / 1e6),
-             units_number(high, row->high_ns / 1e6));
+             units_number(low, row->measured.low_ns / 1e6),
+             units_number(high, row->measured.high_ns / 1e6));
     sink_printf(sink, "%12s  %-18s%9s%8.2fx%11s  %s\n",
-                units_number(median, row->median_ns / 1e6), interval,
+                units_number(median, row->measured.median_ns / 1e6), interval,
                 units_count(rate, row->images_a_second),
                 row->images_a_second / first->images_a_second,
-                units_bytes(bytes, row->peak_bytes), row->path.text);
+                units_bytes(bytes, row->measured.peak_bytes), row->path.text);
 }
 
 static enum assay_status print_table(const struct sweep *sweep,
@@ -311,22 +333,53 @@ static enum assay_status open_sweep(struct sweep *sweep,
     return st;
 }
 
+/* Every run of the sweep, before the first is made. */
+static enum assay_status check_roles(const struct sweep *sweep,
+                                     const struct run_settings *settings,
+                                     const struct words *operands,
+                                     struct error *err)
+{
+    struct file_roles roles = {0};
+    struct run_job job = {0};
+    enum assay_status st = run_job_make(&job, settings, operands, err);
+
+    if (!st)
+        st = run_job_add_roles(&job, settings, operands, &roles, err);
+    for (size_t i = 0; !st && i < sweep->n_points; i++) {
+        struct row row = {.is_measured = false};
+
+        sweep_point(sweep, i, row.values);
+        st = name_point(sweep, settings->output, &row, err);
+        file_roles_write(&roles, "the run", str_text(&row.path));
+        str_release(&row.path);
+    }
+    if (!st)
+        st = file_roles_check(&roles, err);
+    file_roles_release(&roles);
+    run_job_release(&job);
+    return st;
+}
+
 enum assay_status sweep_run(const struct run_settings *settings,
                             const struct words *operands, struct error *err)
 {
     const volatile sig_atomic_t *stop = interrupt_watch();
-    struct row rows[SWEEP_MAX_POINTS] = {{.peak_bytes = 0}};
+    struct row rows[SWEEP_MAX_POINTS] = {{.is_measured = false}};
     struct sweep sweep;
     enum assay_status st = open_sweep(&sweep, settings, operands, err);
     size_t n = 0;
 
+    if (!st)
+        st = check_roles(&sweep, settings, operands, err);
     while (!st && n < sweep.n_points && !*stop) {
         message_note("point %zu of %zu", n + 1, sweep.n_points);
         st = do_point(&sweep, settings, operands, n, &rows[n], err);
         if (st)
             name_failure(&sweep, &rows[n], err);
-        else
+        else if (rows[n].is_measured)
             n++;
+        else
+            break;
     }
     if (n) {
         struct error ignored = {0};

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -113,8 +112,7 @@ static enum assay_status check_size(const struct cifar_form *form,
 
     if (fstat(file->fd, &info))
         return error_errno(err, errno, "reading %s", file->path);
-    if (!S_ISREG(info.st_mode) || info.st_size == 0 ||
-        (uint64_t)info.st_size % record)
+    if (info.st_size == 0 || (uint64_t)info.st_size % record)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is no file of %s: it has %lld bytes, and samples "
                          "take %zu",
@@ -134,9 +132,9 @@ static enum assay_status open_file(struct dataset *dataset, const char *folder,
 
     if (st)
         return st;
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0)
-        return error_errno(err, errno, "opening %s", file->path);
+    st = file_open(file->path, &file->fd, err);
+    if (st)
+        return st;
     cifar->n_files++;
     st = check_size(cifar->form, file, err);
     dataset->n += st ? 0 : file->n;

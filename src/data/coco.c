@@ -1,4 +1,5 @@
 /* data/coco.c - where the files of a COCO dataset lie. */
+#include "base/file.h"
 #include "data/coco_read.h"
 
 #include <dirent.h>
@@ -163,6 +164,8 @@ static enum assay_status coco_open(struct dataset *dataset,
     if (S_ISDIR(info.st_mode))
         st = find_file(dataset, options->path, splits[options->split],
                        &source.path, err);
+    if (!st)
+        st = file_check_input(source.path, err);
     if (!st)
         st = coco_read(dataset, &source, options, err);
     if (!st && dataset->n == 0)

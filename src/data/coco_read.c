@@ -1,6 +1,7 @@
 /* data/coco_read.c - see coco_read.h. */
 #include "data/coco_read.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "data/coco_annotation.h"
@@ -8,9 +9,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct category {
     int64_t id;
@@ -387,12 +388,11 @@ static enum assay_status read_parts(struct reading *reading, struct error *err)
 static enum assay_status read_file(void *context, char *buffer, size_t size,
                                    size_t *n, struct error *err)
 {
-    FILE *file = context;
+    const int *fd = context;
+    ssize_t got = read(*fd, buffer, size);
 
-    *n = fread(buffer, 1, size, file);
-    if (*n == 0 && ferror(file))
-        return error_errno(err, errno, "reading");
-    return ASSAY_OK;
+    *n = got > 0 ? (size_t)got : 0;
+    return got < 0 ? error_errno(err, errno, "reading") : ASSAY_OK;
 }
 
 /* Goes through the file once; what was read before is not read again. */
@@ -400,21 +400,22 @@ static enum assay_status go_through(struct reading *reading,
                                     const struct coco_source *source,
                                     struct error *err)
 {
-    FILE *file = source->text ? NULL : fopen(source->path, "rbe");
-    enum assay_status st;
+    int fd = -1;
+    enum assay_status st =
+        source->text ? ASSAY_OK : file_open(source->path, &fd, err);
 
-    if (!source->text && !file)
-        return error_errno(err, errno, "opening");
+    if (st)
+        return st;
     st = source->text ? json_reader_new_text(source->text, source->n,
                                              &reading->json, err)
-                      : json_reader_new((struct json_source){read_file, file},
+                      : json_reader_new((struct json_source){read_file, &fd},
                                         NULL, &reading->json, err);
     if (!st)
         st = read_parts(reading, err);
     json_reader_free(reading->json);
     reading->json = NULL;
-    if (file)
-        fclose(file);
+    if (fd >= 0)
+        close(fd);
     return st;
 }
 

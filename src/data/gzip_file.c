@@ -1,10 +1,10 @@
 /* data/gzip_file.c - see gzip_file.h. */
 #include "data/gzip_file.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,16 +48,16 @@ enum assay_status gzip_open(const char *path, struct gzip_file **out,
                             struct error *err)
 {
     struct gzip_file *file = mem_zalloc(sizeof *file);
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
     struct stat info;
 
     *out = NULL;
     if (!file)
         return error_nomem(err, sizeof *file, "a gzip file");
-    file->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0 || fstat(file->fd, &info))
+    st = file_open(path, &file->fd, err);
+    if (!st && fstat(file->fd, &info))
         st = error_errno(err, errno, "opening %s", path);
-    else
+    if (!st)
         file->size = (uint64_t)info.st_size;
     if (!st) {
         file->path = mem_strdup(path);

@@ -5,7 +5,6 @@
 #include "detect/memory_ledger.h"
 #include "detect/places.h"
 #include "run/run.h"
-#include "store/store.h"
 
 struct model_work {
     struct places places;
@@ -75,13 +74,15 @@ static enum assay_status store_work(struct model_work *model,
 }
 
 enum assay_status annotate_run(const struct annotation *annotation,
-                               struct error *err)
+                               struct run **out, struct error *err)
 {
+    const struct detect_options *options = annotation->options;
     const struct session *session = annotation->session;
     struct model_work model = {0};
     struct run *run = NULL;
-    enum assay_status st = store_load(annotation->recording, &run, err);
+    enum assay_status st = recorded_load(annotation->recorded, &run, err);
 
+    *out = NULL;
     if (!st)
         st = places_add(&model.places, run, session->graph, "model", err);
     if (!st)
@@ -100,10 +101,17 @@ enum assay_status annotate_run(const struct annotation *annotation,
             err);
     if (!st)
         st = observer_hand_over(annotation->observer, run, err);
+    if (!st && options->facts.state)
+        st = options->facts.state(options->facts.context, run, err);
     if (!st)
-        st = store_save(run, annotation->options->run_path, err);
+        st = run_seal(run, err);
+    if (!st)
+        st = recorded_save(annotation->recorded, run, err);
     places_release(&model.places);
     mem_free(model.work);
-    run_free(run);
+    if (st)
+        run_free(run);
+    else
+        *out = run;
     return st;
 }

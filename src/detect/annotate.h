@@ -12,11 +12,12 @@
 #include "detect/pacing.h"
 #include "detect/photo_times.h"
 #include "detect/process_memory.h"
+#include "record/record.h"
 
 /* What is known when a recording has ended. */
 struct annotation {
     const struct detect_options *options;
-    const char *recording; /* the run file that the recorder left */
+    struct recorded *recorded; /* what the recorder left */
     const struct session *session;
     const struct machine *machine; /* NULL: unknown */
     const struct findings *findings;
@@ -29,15 +30,14 @@ struct annotation {
     const struct pacing *pacing;
 };
 
-struct run;
-
 /* run_facts.c: all that is said in words. */
 enum assay_status run_facts_state(struct run *run,
                                   const struct annotation *annotation,
                                   struct error *err);
 
-/* Reads the recording and writes options.run_path. */
+/* Takes the run out of the recording, adds to it, and writes options.run_path
+ * where there is one. The caller frees *out, which is sealed. */
 enum assay_status annotate_run(const struct annotation *annotation,
-                               struct error *err);
+                               struct run **out, struct error *err);
 
 #endif

@@ -6,13 +6,13 @@
 #include "detect/job.h"
 #include "record/record.h"
 
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 void detect_report_release(struct detect_report *report)
 {
     str_release(&report->first_drawn);
+    run_free(report->run);
+    report->run = NULL;
 }
 
 /* What the backend has to say about a node, under the name of its module. */
@@ -54,8 +54,10 @@ static enum assay_status record_frames(struct job *job, struct error *err)
         .program = "pipeline",
     };
     struct error stopping = {0};
-    enum assay_status st = record_start(job->recording.text, &recording, err);
     enum assay_status stopped;
+    enum assay_status st =
+        options->run_path ? record_start(options->run_path, &recording, err)
+                          : record_start_in_memory(&recording, err);
 
     if (st)
         return st;
@@ -71,7 +73,7 @@ static enum assay_status record_frames(struct job *job, struct error *err)
     if (!st)
         job->process = process_memory_read(
             options->weights, pool_usage(job->session.pool).held_bytes);
-    stopped = record_stop(&stopping);
+    stopped = record_hand_over(&job->recorded, &stopping);
     if (!st && stopped)
         st = error_set(err, stopped, "%s", stopping.text);
     return st;
@@ -84,22 +86,14 @@ static enum assay_status check_output(const char *path, struct error *err)
     struct stat info;
     enum assay_status st;
 
+    if (!path)
+        return ASSAY_OK;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return error_set(err, ASSAY_IO,
                          "%s is not a regular file; name another output", path);
     st = output_open(path, &output, err);
     output_discard(output);
     return st;
-}
-
-/* Beside the run file, so that a run that fails leaves an older one alone. */
-static enum assay_status name_recording(struct job *job, struct error *err)
-{
-    const char *path = job->options->run_path;
-
-    if (str_printf(&job->recording, "%s.recording", path))
-        return error_nomem(err, strlen(path), "a file name");
-    return check_output(path, err);
 }
 
 static enum assay_status plan_frames(struct job *job, struct error *err)
@@ -146,7 +140,7 @@ enum assay_status detect_run(const struct detect_options *options,
                              struct detect_report *report, struct error *err)
 {
     struct job job = {.options = options, .clock = clock_real()};
-    enum assay_status st = name_recording(&job, err);
+    enum assay_status st = check_output(options->run_path, err);
 
     if (!st)
         st = intake_photos(options, photos, &job.intake, err);
@@ -159,7 +153,7 @@ enum assay_status detect_run(const struct detect_options *options,
     if (!st && job.n_measured)
         st = annotate_run(
             &(struct annotation){.options = options,
-                                 .recording = job.recording.text,
+                                 .recorded = &job.recorded,
                                  .session = &job.session,
                                  .machine =
                                      job.has_machine ? &job.machine : NULL,
@@ -171,11 +165,10 @@ enum assay_status detect_run(const struct detect_options *options,
                                  .observer = &job.observer,
                                  .bare = &job.bare,
                                  .pacing = &job.pacing},
-            err);
+            &report->run, err);
     if (!st)
         explain(&job);
-    if (job.recording.n)
-        unlink(job.recording.text);
+    recorded_release(&job.recorded);
     fill_report(&job, report);
     session_close(&job.session);
     observer_close(&job.observer);
@@ -183,6 +176,5 @@ enum assay_status detect_run(const struct detect_options *options,
     photo_times_release(&job.times);
     warm_up_release(&job.warm_up);
     intake_release(&job.intake);
-    str_release(&job.recording);
     return st;
 }

@@ -16,6 +16,7 @@
 #include "machine/machine.h"
 #include "models/models.h"
 #include "picture/photos.h"
+#include "run/run.h"
 
 #include <signal.h>
 
@@ -29,6 +30,13 @@ enum decode {
     DECODE_YOLOV8,   /* [n,4+classes,boxes] */
     DECODE_SSD,      /* scores [n,boxes,classes] and boxes [n,boxes,4] */
     DECODE_NONE
+};
+
+/* What the caller knows about the run; state NULL: nothing. */
+struct detect_facts {
+    enum assay_status (*state)(void *context, struct run *run,
+                               struct error *err);
+    void *context;
 };
 
 struct detect_options {
@@ -57,8 +65,9 @@ struct detect_options {
                               to it; 0: no goal */
     double time_limit;     /* seconds of measuring towards the goal, and for
                               iterations that tell what recording costs */
-    uint64_t n_warm_up; /* iterations before that, at least; 0: none at all */
-    const char *run_path;
+    uint64_t n_warm_up;   /* iterations before that, at least; 0: none at all */
+    const char *run_path; /* NULL: the report has the run, and no file does */
+    struct detect_facts facts;
     const char *drawn_dir; /* where drawn photographs go; NULL: the present */
     double score;          /* what is drawn; NaN: nothing */
     const char *const *labels; /* names of the classes; NULL: COCO's */
@@ -80,6 +89,7 @@ struct detect_report {
     size_t n_drawn;      /* files written */
     struct str first_drawn; /* the name of the first */
     uint64_t n_detections;  /* at or above the score, in the first pass */
+    struct run *run;        /* sealed, as it was written; NULL: none was */
 };
 
 /* photos is empty where values are random. Runs and writes options.run_path;

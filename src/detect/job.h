@@ -11,11 +11,12 @@
 #include "detect/photo_times.h"
 #include "detect/process_memory.h"
 #include "detect/warm_up.h"
+#include "record/record.h"
 
 struct job {
     const struct detect_options *options;
     struct clock clock;
-    struct str recording; /* the run file before it is annotated */
+    struct recorded recorded; /* the run before it is annotated */
     struct intake intake;
     struct warm_up warm_up;
     struct pacing pacing;

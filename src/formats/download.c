@@ -2,6 +2,8 @@
 #include "formats/download.h"
 
 #include "base/cache.h"
+#include "base/claim.h"
+#include "base/file.h"
 #include "base/md5.h"
 #include "base/sha256.h"
 #include "base/str.h"
@@ -10,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -203,8 +204,8 @@ bool download_is_whole(const struct download *download)
 {
     struct error ignored = {0};
     struct sums sums;
-    int fd = open(download->path, O_RDONLY | O_CLOEXEC);
-    bool is = fd >= 0 &&
+    int fd;
+    bool is = !file_open(download->path, &fd, &ignored) &&
               !hash_file(download, fd, download->path, &sums, &ignored) &&
               is_wanted(download, &sums);
 
@@ -293,17 +294,55 @@ static enum assay_status fetch(struct transfer *transfer, struct error *err)
 
 /* ---- files ------------------------------------------------------------ */
 
-/* Only one process at a time writes to a part file. */
-static enum assay_status open_part(struct transfer *transfer, struct error *err)
+/* Whether the part's name leads to what is open: another process may have
+ * finished it since. */
+static bool is_in_place(const struct transfer *transfer)
 {
-    transfer->fd = open(transfer->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct stat open, named;
+
+    return fstat(transfer->fd, &open) == 0 &&
+           lstat(transfer->part, &named) == 0 && open.st_dev == named.st_dev &&
+           open.st_ino == named.st_ino;
+}
+
+static enum assay_status claim_part(struct transfer *transfer,
+                                    struct error *err)
+{
+    struct stat info;
+    pid_t holder;
+
+    transfer->fd =
+        open(transfer->part,
+             O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (transfer->fd < 0)
         return error_errno(err, errno, "cannot write %s", transfer->part);
-    if (flock(transfer->fd, LOCK_EX | LOCK_NB))
+    if (fstat(transfer->fd, &info) || !S_ISREG(info.st_mode))
         return error_set(err, ASSAY_IO,
-                         "%s is being fetched by another process",
+                         "cannot write %s: it is not a regular file",
                          transfer->part);
-    return ASSAY_OK;
+    if (claim_take(transfer->fd, &holder))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_IO,
+                     "%s is being fetched by another process (pid %ld); wait "
+                     "until it has ended",
+                     transfer->download->path, (long)holder);
+}
+
+/* Only one process at a time writes to a part file; the descriptor stays open
+ * only where that is this one. */
+static enum assay_status open_part(struct transfer *transfer, struct error *err)
+{
+    for (;;) {
+        enum assay_status st = claim_part(transfer, err);
+
+        if (!st && is_in_place(transfer))
+            return ASSAY_OK;
+        if (transfer->fd >= 0)
+            close(transfer->fd);
+        transfer->fd = -1;
+        if (st)
+            return st;
+    }
 }
 
 /* A part of nothing is of no use to anyone. */
@@ -313,9 +352,19 @@ static void close_part(struct transfer *transfer)
 
     if (transfer->fd < 0)
         return;
-    if (fstat(transfer->fd, &info) == 0 && info.st_size == 0)
+    if (is_in_place(transfer) && fstat(transfer->fd, &info) == 0 &&
+        info.st_size == 0)
         unlink(transfer->part);
     close(transfer->fd);
+}
+
+/* What another process was at when this one came. */
+static bool was_finished(const struct transfer *transfer)
+{
+    struct stat info;
+
+    return fstat(transfer->fd, &info) == 0 && info.st_size == 0 &&
+           download_is_whole(transfer->download);
 }
 
 enum assay_status download_file(const struct download *download,
@@ -332,6 +381,8 @@ enum assay_status download_file(const struct download *download,
         st = cache_make_folders(download->path, err);
     if (!st)
         st = open_part(&transfer, err);
+    if (!st && was_finished(&transfer))
+        goto done;
     if (!st) {
         transfer.handle = transfer.curl.easy_init();
         if (!transfer.handle)
@@ -342,6 +393,7 @@ enum assay_status download_file(const struct download *download,
         st = fetch(&transfer, err);
         transfer.curl.easy_cleanup(transfer.handle);
     }
+done:
     close_part(&transfer);
     str_release(&part);
     return st;

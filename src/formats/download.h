@@ -1,7 +1,8 @@
 /* formats/download.h - fetching a file whose hash is known, and its size.
  *
  * What was fetched waits in PATH.part: an interrupted download goes on where
- * it ended, and PATH appears only when it is whole and has the right hash.
+ * it ended, and PATH appears only when it is whole and has the right hash. One
+ * process at a time fetches a file; another is told which.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_DOWNLOAD_H

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,10 +85,6 @@ static enum assay_status map_descriptor(int fd, const char *path,
 
     if (fstat(fd, &info))
         return error_errno(err, errno, "cannot read %s", path);
-    if (!S_ISREG(info.st_mode))
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "cannot read %s: only regular files can be mapped",
-                         path);
     mapping->n = (size_t)info.st_size;
     if (mapping->n >= small_bytes && map_guarded(fd, path, &info, mapping))
         return ASSAY_OK;
@@ -109,9 +104,9 @@ enum assay_status mapped_file_open(const char *path, struct buffer **out,
     mapping = mem_zalloc(sizeof *mapping);
     if (!mapping)
         return error_nomem(err, sizeof *mapping, "a file");
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    st = fd < 0 ? error_errno(err, errno, "cannot read %s", path)
-                : map_descriptor(fd, path, mapping, err);
+    st = file_open(path, &fd, err);
+    if (!st)
+        st = map_descriptor(fd, path, mapping, err);
     if (fd >= 0)
         close(fd);
     if (!st)

@@ -1,13 +1,13 @@
 /* formats/model_file.c - see model_file.h. */
 #include "formats/model_file.h"
 
+#include "base/file.h"
 #include "formats/keras.h"
 #include "formats/model_kind.h"
 #include "formats/net.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_chosen(const struct graph *graph, size_t input,
                       const struct onnx_shape_choice *choice)
@@ -76,19 +76,19 @@ enum assay_status model_file_load(const char *path,
     static const unsigned char hdf5[] = "\x89HDF\r\n\x1a\n";
     static const unsigned char zip[] = "PK\x03\x04";
     unsigned char begin[16] = {0};
+    int fd;
     enum assay_status st = model_kind_check(path, err);
-    FILE *file;
 
     *out = NULL;
     if (st)
         return st;
-    file = fopen(path, "rb");
-    if (!file)
-        return error_errno(err, errno, "cannot read %s", path);
+    st = file_open(path, &fd, err);
+    if (st)
+        return st;
     /* What is too short for a magic is told by the reader. */
-    if (fread(begin, 1, sizeof begin - 1, file) == 0 && ferror(file))
+    if (read(fd, begin, sizeof begin - 1) < 0)
         begin[0] = 0;
-    fclose(file);
+    close(fd);
     if (net_is(begin, sizeof begin))
         st = net_load(path, pool, out, err);
     else if (memcmp(begin, hdf5, sizeof hdf5 - 1) == 0 ||

@@ -344,22 +344,45 @@ enum assay_status net_weights_path(const char *path, struct str *out,
     return ASSAY_OK;
 }
 
-static enum assay_status write_file(const struct graph *graph, const char *path,
-                                    const char *weights,
-                                    const struct net_notes *notes,
-                                    struct error *err)
+/* The name of a file without its folders. */
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The description is written before the weights replace others, and gets its
+ * name behind them. */
+static enum assay_status save_both(const struct graph *graph, const char *path,
+                                   const char *weights,
+                                   const struct weights_list *list,
+                                   const struct net_notes *notes,
+                                   struct error *err)
 {
     struct output *output;
+    bool has_weights = false;
     enum assay_status st = output_open(path, &output, err);
 
     if (st)
         return st;
-    st = net_write(graph, weights, notes, output_sink(output), err);
-    if (st) {
-        output_discard(output);
-        return st;
+    st = net_write(graph, weights ? name_of(weights) : NULL, notes,
+                   output_sink(output), err);
+    if (!st)
+        st = sink_status(output_sink(output), err);
+    if (!st && weights) {
+        st = safetensors_write(weights, list->items, list->n, NULL, 0, err);
+        has_weights = !st;
     }
-    return output_commit(output, err);
+    if (!st)
+        st = file_guards_check(ASSAY_OK, err);
+    if (st)
+        output_discard(output);
+    else
+        st = output_commit(output, err);
+    if (st && has_weights)
+        remove(weights); /* nothing half-written */
+    return st;
 }
 
 enum assay_status net_save(const struct graph *graph, const char *path,
@@ -368,29 +391,15 @@ enum assay_status net_save(const struct graph *graph, const char *path,
     struct writer writer = {0};
     struct weights_list list = {0};
     struct str weights = {0};
-    const char *name = NULL;
     enum assay_status st = writer_start(&writer, graph, err);
 
     if (!st)
         st = list_weights(&writer, notes->has_no_weights, &list, err);
-    if (!st && list.n) {
+    if (!st && list.n)
         st = net_weights_path(path, &weights, err);
-        if (!st)
-            st = safetensors_write(weights.text, list.items, list.n, NULL, 0,
-                                   err);
-        if (!st) {
-            const char *slash = strrchr(weights.text, '/');
-
-            name = slash ? slash + 1 : weights.text;
-        }
-    }
-    if (!st) {
-        st = file_guards_check(ASSAY_OK, err);
-        if (!st)
-            st = write_file(graph, path, name, notes, err);
-        if (st && name)
-            remove(weights.text); /* nothing half-written */
-    }
+    if (!st)
+        st = save_both(graph, path, weights.n ? weights.text : NULL, &list,
+                       notes, err);
     str_release(&weights);
     weights_release(&list, graph_value_count(graph));
     mem_free(writer.numbers);

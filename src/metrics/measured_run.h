@@ -7,8 +7,8 @@
 #include "detect/detect.h"
 #include "run/run.h"
 
-/* Runs the job into a file that goes again; options.run_path is not looked at.
- * The caller frees *out. */
+/* Runs the job without a file; options.run_path is not looked at. The caller
+ * frees *out. */
 enum assay_status measured_run(const struct detect_options *options,
                                struct run **out, struct error *err);
 

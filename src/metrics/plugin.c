@@ -1,6 +1,7 @@
 /* metrics/plugin.c - see plugin.h. */
 #include "metrics/plugin.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void unload_from(struct plugins *plugins, size_t first)
 {
@@ -74,10 +76,14 @@ static enum assay_status load_object(struct plugins *plugins, const char *path,
 {
     const struct assay_metric_plugin *plugin;
     void *handle;
+    int fd;
     enum assay_status st = make_room(plugins, err);
 
+    if (!st)
+        st = file_open(path, &fd, err);
     if (st)
         return st;
+    close(fd); /* it is a file; the loader wants its name */
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return error_set(err, ASSAY_BAD_INPUT, "cannot load %s: %s", path,

@@ -114,8 +114,12 @@ enum assay_status campaign_try(const struct campaign_test *test,
 
 struct campaign_log;
 
-/* Opens the log, or makes it. */
+/* Opens the log to write to it, or makes it. One process at a time: ASSAY_IO
+ * names the other. ASSAY_BAD_INPUT where it is another program's database. */
 enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
+                                    struct error *err);
+/* Opens a log to look at it: nothing changes. */
+enum assay_status campaign_log_read(const char *path, struct campaign_log **out,
                                     struct error *err);
 void campaign_log_close(struct campaign_log *log); /* accepts NULL */
 /* What the test came to before: is_passed, reason and n_rounds, how often it

@@ -2,20 +2,28 @@
 #include "predict/campaign.h"
 
 #include "base/cache.h"
+#include "base/claim.h"
 #include "base/mem.h"
+#include "store/database.h"
 
-#include <sqlite3.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { schema_version = 2, application_id = 0x41736379 /* "Ascy" */ };
 
 struct campaign_log {
-    sqlite3 *db;
+    struct database *database;
+    sqlite3 *db;      /* its handle */
+    int version;      /* of what is in it */
+    int claim;        /* -1: it is only read */
     const char *path; /* behind the struct */
 };
 
 static const char schema[] =
+    "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS test (id INTEGER PRIMARY KEY,"
     " network TEXT NOT NULL, level INTEGER NOT NULL, repeat INTEGER NOT NULL,"
     " batch INTEGER NOT NULL, stage TEXT NOT NULL, variable TEXT NOT NULL,"
@@ -28,7 +36,8 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS step (test INTEGER NOT NULL,"
     " number INTEGER NOT NULL, ms REAL NOT NULL, PRIMARY KEY (test, number));"
     "PRAGMA user_version = 2;"
-    "PRAGMA application_id = 1098081145;";
+    "PRAGMA application_id = 1098081145;"
+    "COMMIT;";
 
 static enum assay_status fail(const struct campaign_log *log, const char *what,
                               struct error *err)
@@ -51,55 +60,139 @@ static enum assay_status check_version(struct campaign_log *log,
                                        struct error *err)
 {
     sqlite3_stmt *row = NULL;
-    int version = 0;
     enum assay_status st = ASSAY_OK;
 
     if (sqlite3_prepare_v2(log->db, "PRAGMA user_version", -1, &row, NULL) ||
         sqlite3_step(row) != SQLITE_ROW)
         st = fail(log, "opening the log", err);
     else
-        version = sqlite3_column_int(row, 0);
+        log->version = sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
-    if (!st && version > schema_version)
+    if (!st && log->version > schema_version)
         st =
             error_set(err, ASSAY_UNSUPPORTED,
                       "the log %s is of version %d, and this program knows %d; "
                       "take the newer program, or another log_dir",
-                      log->path, version, schema_version);
-    if (!st && version == 1 &&
-        sqlite3_exec(log->db, add_columns, NULL, NULL, NULL))
-        st = fail(log, "opening the log", err);
+                      log->path, log->version, schema_version);
     return st;
 }
+
+/* ---- opening ------------------------------------------------------------ */
 
 void campaign_log_close(struct campaign_log *log)
 {
     if (!log)
         return;
-    sqlite3_close(log->db);
+    database_close(log->database);
+    if (log->claim >= 0)
+        close(log->claim);
     mem_free(log);
+}
+
+static enum assay_status new_log(const char *path, struct campaign_log **out,
+                                 struct error *err)
+{
+    size_t n = strlen(path) + 1;
+    struct campaign_log *log = mem_zalloc(sizeof *log + n);
+
+    *out = log;
+    if (!log)
+        return error_nomem(err, sizeof *log, "a log");
+    memcpy(log + 1, path, n);
+    log->path = (const char *)(log + 1);
+    log->claim = -1;
+    return ASSAY_OK;
+}
+
+/* Another program's database is left alone. */
+static enum assay_status check_owner(const char *path, bool *is_there,
+                                     struct error *err)
+{
+    int id;
+    enum assay_status st = database_application(path, is_there, &id, err);
+
+    if (!st && *is_there && id != application_id)
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%s is not the log of a campaign: it is a SQLite "
+                       "database of another program",
+                       path);
+    return st;
+}
+
+/* One campaign at a time: two would measure each other, and each test twice. */
+static enum assay_status claim_log(struct campaign_log *log, struct error *err)
+{
+    pid_t holder;
+
+    log->claim =
+        open(log->path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (log->claim < 0)
+        return error_errno(err, errno, "opening the log %s", log->path);
+    if (claim_take(log->claim, &holder))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_IO,
+                     "%s is in use by another campaign (pid %ld); wait until "
+                     "it has ended, or name another log_dir; --shard K/N "
+                     "measures parts side by side",
+                     log->path, (long)holder);
+}
+
+static enum assay_status connect(struct campaign_log *log,
+                                 enum database_use use, struct error *err)
+{
+    enum { patience_ms = 10000 };
+    enum assay_status st = database_open(log->path, use, &log->database, err);
+
+    if (st)
+        return st;
+    log->db = database_handle(log->database);
+    sqlite3_busy_timeout(log->db, patience_ms);
+    return check_version(log, err);
 }
 
 enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
                                     struct error *err)
 {
-    size_t n = strlen(path) + 1;
-    struct campaign_log *log = mem_zalloc(sizeof *log + n);
-    enum assay_status st = ASSAY_OK;
+    struct campaign_log *log = NULL;
+    bool is_there;
+    enum assay_status st = check_owner(path, &is_there, err);
 
     *out = NULL;
-    if (!log)
-        return error_nomem(err, sizeof *log, "a log");
-    memcpy(log + 1, path, n);
-    log->path = (const char *)(log + 1);
-    st = cache_make_folders(path, err);
-    if (!st &&
-        (sqlite3_open(path, &log->db) || sqlite3_busy_timeout(log->db, 10000)))
-        st = fail(log, "opening the log", err);
     if (!st)
-        st = check_version(log, err);
-    if (!st && sqlite3_exec(log->db, schema, NULL, NULL, NULL))
+        st = cache_make_folders(path, err);
+    if (!st)
+        st = new_log(path, &log, err);
+    if (!st)
+        st = claim_log(log, err);
+    if (!st)
+        st = connect(log, DATABASE_WRITE, err);
+    if (!st && ((log->version == 1 &&
+                 sqlite3_exec(log->db, add_columns, NULL, NULL, NULL)) ||
+                sqlite3_exec(log->db, schema, NULL, NULL, NULL)))
         st = fail(log, "opening the log", err);
+    if (st) {
+        campaign_log_close(log);
+        return st;
+    }
+    log->version = schema_version;
+    *out = log;
+    return ASSAY_OK;
+}
+
+enum assay_status campaign_log_read(const char *path, struct campaign_log **out,
+                                    struct error *err)
+{
+    struct campaign_log *log = NULL;
+    bool is_there;
+    enum assay_status st = check_owner(path, &is_there, err);
+
+    *out = NULL;
+    if (!st && !is_there)
+        st = error_set(err, ASSAY_NOT_FOUND, "there is no log in %s", path);
+    if (!st)
+        st = new_log(path, &log, err);
+    if (!st)
+        st = connect(log, DATABASE_READ, err);
     if (st)
         campaign_log_close(log);
     else
@@ -321,13 +414,16 @@ enum assay_status campaign_log_each(
     static const char select[] =
         "SELECT network, level, repeat, batch, stage, variable, file, passed,"
         " reason, latency_ms, alloc_mb, reserved_mb, used_mb, avail_mb,"
-        " free_mb, capacity_mb, seconds, steps, rounds, lane FROM test ORDER"
+        " free_mb, capacity_mb, seconds, steps, %s FROM test ORDER"
         " BY network, level, repeat, stage, batch, variable";
+    char text[sizeof select + 16];
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_DONE;
 
-    if (sqlite3_prepare_v2(log->db, select, -1, &row, NULL))
+    snprintf(text, sizeof text, select,
+             log->version == 1 ? "1, NULL" : "rounds, lane");
+    if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL))
         return fail(log, "reading the log", err);
     while (!st && (rc = sqlite3_step(row)) == SQLITE_ROW) {
         struct campaign_test test;
@@ -371,7 +467,7 @@ enum assay_status campaign_log_join(struct campaign_log *log, const char *path,
 {
     struct join join = {.to = log};
     struct campaign_log *from;
-    enum assay_status st = campaign_log_open(path, &from, err);
+    enum assay_status st = campaign_log_read(path, &from, err);
 
     if (!st)
         st = campaign_log_each(from, join_one, &join, err);

@@ -52,6 +52,9 @@ static enum assay_status read_subject(struct data_reading *reading,
                                   level, index, err);
 }
 
+const char *const data_folder_files[] = {
+    "measurements.csv", "layers.csv", "networks.csv", "network_ops.csv", NULL};
+
 /* ---- layers.csv ---------------------------------------------------------- */
 
 enum layer_column {

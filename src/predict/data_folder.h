@@ -19,6 +19,9 @@ enum target { TARGET_LATENCY, TARGET_MEMORY, N_TARGETS };
 extern const char *const stage_names[];
 extern const char *const target_names[];
 
+/* The four files of a folder; NULL at the end. */
+extern const char *const data_folder_files[];
+
 /* One network at one batch size. NAN: not measured, or not to be used. */
 struct measurement {
     size_t description;

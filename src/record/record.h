@@ -10,6 +10,7 @@
 #define RECORD_RECORD_H
 
 #include "base/error.h"
+#include "store/store.h"
 
 #include <assay/span.h>
 
@@ -24,8 +25,31 @@ enum assay_status record_start(const char *path,
  * Spans that are open on the calling thread end here; those and what is open
  * elsewhere are counted in the run's health. Where the file cannot be finished
  * nothing is left of it: assay_stop() leaves what a program of others can still
- * be told from, this is for recordings that are read back and thrown away. */
+ * be told from. */
 enum assay_status record_stop(struct error *err);
+
+/* The same without a file: what is recorded comes with record_hand_over(). */
+enum assay_status record_start_in_memory(const struct assay_options *options,
+                                         struct error *err);
+
+/* What a recording came to. Start from {0}. */
+struct recorded {
+    struct store_writer *file; /* under the name of a part; NULL: in memory */
+    struct run *run;           /* in memory; NULL: in the file */
+};
+
+/* Ends the recording as record_stop() does, for a caller that adds to the run
+ * before it gets its name. */
+enum assay_status record_hand_over(struct recorded *out, struct error *err);
+
+/* The run, sealed; the caller frees it. Once. */
+enum assay_status recorded_load(struct recorded *recorded, struct run **out,
+                                struct error *err);
+/* Puts the run where record_start() was told to; nowhere without a file. */
+enum assay_status recorded_save(struct recorded *recorded,
+                                const struct run *run, struct error *err);
+/* What was not saved is gone. */
+void recorded_release(struct recorded *recorded);
 
 /* Between the two every mark of every thread is passed over at the cost of a
  * load and a branch, as where nothing is recorded; the recording goes on

@@ -110,7 +110,8 @@ static enum assay_status open_recording(struct recording *recording,
                                         struct error *err)
 {
     struct ticks_pair first = ticks_pair_now();
-    enum assay_status st = store_open(path, &recording->store, err);
+    enum assay_status st =
+        path ? store_open(path, &recording->store, err) : ASSAY_OK;
 
     recording->keep_all = options->keep_all != 0;
     recording->keep_first = options->keep_first;
@@ -124,7 +125,7 @@ static enum assay_status open_recording(struct recording *recording,
         st = facts_set(recording->run, err);
     if (!st)
         st = recording_init(recording, err);
-    if (!st)
+    if (!st && recording->store)
         st = store_checkpoint(recording->store, recording->run, err);
     if (!st)
         st = start_clock(&recording->clock, first, err);
@@ -159,9 +160,10 @@ start(const char *path, const struct assay_options *options, struct error *err)
     return ASSAY_OK;
 }
 
-enum assay_status record_start(const char *path,
-                               const struct assay_options *options,
-                               struct error *err)
+/* path NULL: in memory. */
+static enum assay_status start_locked(const char *path,
+                                      const struct assay_options *options,
+                                      struct error *err)
 {
     static const struct assay_options defaults;
     enum assay_status st;
@@ -170,15 +172,31 @@ enum assay_status record_start(const char *path,
         return error_set(err, ASSAY_UNSUPPORTED,
                          "the parent of this process records; a forked child "
                          "cannot record, a program it starts can");
-    if (!path || !path[0])
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "a recording needs the path of a run file");
     pthread_mutex_lock(&recorder.control);
     lock_recording();
     st = start(path, options ? options : &defaults, err);
     unlock_recording();
     pthread_mutex_unlock(&recorder.control);
     return st;
+}
+
+enum assay_status record_start(const char *path,
+                               const struct assay_options *options,
+                               struct error *err)
+{
+    if (!path || !path[0])
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "a recording needs the path of a run file");
+    return start_locked(path, options, err);
+}
+
+enum assay_status record_start_in_memory(const struct assay_options *options,
+                                         struct error *err)
+{
+    if (options && (options->keep_all || options->keep_first))
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "samples are kept in a file, not in memory");
+    return start_locked(NULL, options, err);
 }
 
 static enum assay_status set_waited(struct run *run, struct error *err)
@@ -195,12 +213,38 @@ typedef enum assay_status store_ending(struct store_writer *writer,
                                        const struct run *run,
                                        struct error *err);
 
+/* How a recording ends: what is done with its file, and who gets it then;
+ * NULL: nobody. */
+struct ending {
+    store_ending *store;
+    struct recorded *out;
+};
+
+static enum assay_status end_store(struct recording *recording,
+                                   const struct ending *ending,
+                                   struct error *err)
+{
+    struct store_writer *store = recording->store;
+    enum assay_status st = ASSAY_OK;
+
+    recording->store = NULL; /* finishing takes it over */
+    if (store)
+        st = ending->store(store, recording->run, err);
+    if (st || !ending->out)
+        return st;
+    ending->out->file = store;
+    if (!store) {
+        ending->out->run = recording->run;
+        recording->run = NULL;
+    }
+    return ASSAY_OK;
+}
+
 /* Takes out what is left, and writes the file, as much as there is even where
  * something failed; answers the first failure. */
 static enum assay_status finish(struct recording *recording,
-                                store_ending *end_store, struct error *err)
+                                const struct ending *ending, struct error *err)
 {
-    struct store_writer *store = recording->store;
     struct error last = {0};
 
     writer_pass(recording);
@@ -210,14 +254,15 @@ static enum assay_status finish(struct recording *recording,
                    live_finish(&recording->live, recording->run, &last), &last);
     recording_fail(recording, set_waited(recording->run, &last), &last);
     recording_fail(recording, run_seal(recording->run, &last), &last);
-    recording->store = NULL; /* finishing takes it over */
-    recording_fail(recording, end_store(store, recording->run, &last), &last);
-    if (recording->status)
-        return error_set(err, recording->status, "%s", recording->error.text);
-    return ASSAY_OK;
+    recording_fail(recording, end_store(recording, ending, &last), &last);
+    if (!recording->status)
+        return ASSAY_OK;
+    if (ending->out)
+        recorded_release(ending->out);
+    return error_set(err, recording->status, "%s", recording->error.text);
 }
 
-static enum assay_status stop(store_ending *end_store, struct error *err)
+static enum assay_status stop(const struct ending *ending, struct error *err)
 {
     struct recording *recording = &recorder.recording;
     struct thread_buffer *own = threads_own;
@@ -231,13 +276,13 @@ static enum assay_status stop(store_ending *end_store, struct error *err)
     writer_stop();
     lock_recording();
     recording->ended.open_at_end += n_open;
-    st = finish(recording, end_store, err);
+    st = finish(recording, ending, err);
     recording_release(recording);
     unlock_recording();
     return st;
 }
 
-static enum assay_status stop_if_recording(store_ending *end_store,
+static enum assay_status stop_if_recording(const struct ending *ending,
                                            struct error *err)
 {
     enum assay_status st = ASSAY_OK;
@@ -246,14 +291,21 @@ static enum assay_status stop_if_recording(store_ending *end_store,
         return ASSAY_OK;
     pthread_mutex_lock(&recorder.control);
     if (recorder.recording.generation)
-        st = stop(end_store, err);
+        st = stop(ending, err);
     pthread_mutex_unlock(&recorder.control);
     return st;
 }
 
 enum assay_status record_stop(struct error *err)
 {
-    return stop_if_recording(store_finish, err);
+    return stop_if_recording(&(struct ending){.store = store_finish}, err);
+}
+
+enum assay_status record_hand_over(struct recorded *out, struct error *err)
+{
+    *out = (struct recorded){0};
+    return stop_if_recording(
+        &(struct ending){.store = store_finish_apart, .out = out}, err);
 }
 
 static void mark_if_recording(bool is_marking)
@@ -328,6 +380,9 @@ enum assay_status assay_stop(struct assay_error *error)
 {
     struct error err = {0};
 
-    return error_export(&err, stop_if_recording(store_finish_or_keep, &err),
-                        error);
+    return error_export(
+        &err,
+        stop_if_recording(&(struct ending){.store = store_finish_or_keep},
+                          &err),
+        error);
 }

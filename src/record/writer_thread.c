@@ -155,7 +155,7 @@ static void checkpoint(struct recording *recording)
     int64_t now = clock_monotonic_ns(), took;
     struct error err = {0};
 
-    if (now < writer.next_checkpoint_ns)
+    if (!recording->store || now < writer.next_checkpoint_ns)
         return;
     writer_bring_up(recording);
     recording_fail(recording,

@@ -179,15 +179,18 @@ static enum assay_status event_sort_buffer(struct event_sort *sort,
 
 /* ---- on disk ---------------------------------------------------------- */
 
-/* The file loses its name at once: whatever ends the program, nothing stays
- * behind. */
+/* The file has no name, or loses it at once where the file system has no such
+ * files: whatever ends the program, nothing stays behind. */
 static enum assay_status event_sort_open(struct event_sort *sort,
                                          struct error *err)
 {
     struct str path = {0};
-    enum assay_status status =
-        str_printf(&path, "%s/assay-import-XXXXXX", sort->folder);
+    enum assay_status status = ASSAY_OK;
 
+    sort->fd = open(sort->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (sort->fd >= 0)
+        return ASSAY_OK;
+    status = str_printf(&path, "%s/assay-import-XXXXXX", sort->folder);
     if (status) {
         error_set(err, status, "out of memory: no temporary file");
         goto done;

@@ -122,7 +122,7 @@ enum assay_status trace_file_open(const char *path, struct progress *progress,
                                   struct trace_file **out, struct error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    enum assay_status st = is_stdin ? ASSAY_OK : file_check_input(path, err);
+    enum assay_status st = is_stdin ? ASSAY_OK : file_check_stream(path, err);
     struct trace_file *file;
 
     *out = NULL;

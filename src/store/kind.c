@@ -1,9 +1,10 @@
 /* store/kind.c - what a file is that is not a run file. */
 #include "store/store_internal.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include "base/file.h"
+
 #include <string.h>
+#include <unistd.h>
 
 static const char text_kind[] = "a text file";
 
@@ -71,13 +72,16 @@ enum assay_status kind_refuse(const char *path, struct error *err)
 {
     const char *kind, *advice;
     unsigned char bytes[64];
-    FILE *file = fopen(path, "rbe");
+    ssize_t got;
     size_t n;
+    int fd;
+    enum assay_status st = file_open(path, &fd, err);
 
-    if (!file)
-        return error_errno(err, errno, "cannot read %s", path);
-    n = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
+    if (st)
+        return st;
+    got = read(fd, bytes, sizeof bytes);
+    n = got > 0 ? (size_t)got : 0;
+    close(fd);
     recognise(bytes, n, &kind, &advice);
     if (n >= 16 && memcmp(bytes, "SQLite format 3", 16) == 0)
         return error_set(err, ASSAY_BAD_INPUT,

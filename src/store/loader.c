@@ -3,10 +3,6 @@
 
 #include "base/file.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
 enum { steps_at_once = 1 << 16 };
 
 /* A b-tree made to lead back into itself would keep SQLite busy for ever; an
@@ -17,29 +13,6 @@ static int spend_steps(void *context)
 
     loader->steps_left -= steps_at_once;
     return loader->steps_left < 0;
-}
-
-/* Nothing that stands in the file may run: no functions in its schema, no
- * views or triggers, no extensions. */
-static enum assay_status harden(struct loader *loader, struct error *err)
-{
-    sqlite3 *handle = loader->db.handle;
-
-    sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, STORE_MAX_TEXT);
-    sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_limit(handle, SQLITE_LIMIT_WORKER_THREADS, 0);
-    sqlite3_busy_timeout(handle, STORE_BUSY_TIMEOUT_MS);
-    sqlite3_progress_handler(handle, steps_at_once, spend_steps, loader);
-    if (sqlite3_exec(handle,
-                     "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;",
-                     NULL, NULL, NULL))
-        return db_error(&loader->db, "reading", err);
-    return ASSAY_OK;
 }
 
 /* The only value of a statement; SQLite's code in *rc. */
@@ -66,18 +39,18 @@ static int64_t ask(struct loader *loader, const char *sql, const char *argument,
  * not end with a page. */
 static enum assay_status check_size(struct loader *loader, struct error *err)
 {
-    int64_t page_size;
-    struct stat info;
+    int64_t page_size, bytes;
     int rc;
 
     page_size = ask(loader, "PRAGMA page_size", NULL, &rc);
     if (rc)
         return db_error(&loader->db, "reading", err);
-    if (stat(loader->db.path, &info) || info.st_size == 0)
+    bytes = database_bytes(loader->database);
+    if (bytes <= 0)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is empty; was it written to the end?",
                          loader->db.path);
-    if (page_size <= 0 || info.st_size % page_size != 0)
+    if (page_size <= 0 || bytes % page_size != 0)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is cut off; was it copied to the end?",
                          loader->db.path);
@@ -166,10 +139,8 @@ static enum assay_status check_tables(struct loader *loader, struct error *err)
  * change between two tables. */
 static enum assay_status read_all(struct loader *loader, struct error *err)
 {
-    enum assay_status st = harden(loader, err);
+    enum assay_status st;
 
-    if (st)
-        return st;
     if (sqlite3_exec(loader->db.handle, "BEGIN", NULL, NULL, NULL))
         return db_error(&loader->db, "reading", err);
     st = check_header(loader, err);
@@ -182,82 +153,25 @@ static enum assay_status read_all(struct loader *loader, struct error *err)
     return st ? st : run_seal(loader->run, err);
 }
 
-/* A journal may name a further file, which SQLite deletes once it has played
- * the journal back. Ours never do; one that does is somebody's trap. */
-static bool is_trap(const char *journal)
-{
-    static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9,
-                                         0x20, 0xa1, 0x63, 0xd7};
-    unsigned char tail[sizeof mark];
-    FILE *file = fopen(journal, "rbe");
-    bool is_marked;
-
-    if (!file)
-        return false;
-    is_marked = fseek(file, -(long)sizeof tail, SEEK_END) == 0 &&
-                fread(tail, sizeof tail, 1, file) == 1 &&
-                memcmp(tail, mark, sizeof mark) == 0;
-    fclose(file);
-    return is_marked;
-}
-
-static enum assay_status check_journal(const char *path, struct error *err)
-{
-    struct str journal = {0};
-    enum assay_status st = ASSAY_OK;
-
-    if (str_printf(&journal, "%s-journal", path))
-        st = error_nomem(err, strlen(path), "a file name");
-    else if (is_trap(journal.text))
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s has a journal that is not its own; remove %s", path,
-                       journal.text);
-    str_release(&journal);
-    return st;
-}
-
-/* A program that was killed within a transaction leaves a journal that has to
- * be played back into the file first, which needs to be written for that. */
-static enum assay_status open_file(struct loader *loader, struct error *err)
-{
-    const char *path = loader->db.path;
-    enum assay_status st;
-    int rc;
-
-    if (sqlite3_open_v2(path, &loader->db.handle,
-                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
-        return db_error(&loader->db, "reading", err);
-    ask(loader, "PRAGMA schema_version", NULL, &rc);
-    if ((rc & 0xff) != SQLITE_READONLY && (rc & 0xff) != SQLITE_CANTOPEN)
-        return ASSAY_OK;
-    sqlite3_close(loader->db.handle);
-    loader->db.handle = NULL;
-    st = check_journal(path, err);
-    if (!st &&
-        sqlite3_open_v2(path, &loader->db.handle,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL))
-        st = db_error(&loader->db, "reading", err);
-    return st;
-}
-
 enum assay_status store_load(const char *path, struct run **out,
                              struct error *err)
 {
     struct loader loader = {.db = {.path = path}};
     enum assay_status st = file_check_input(path, err);
-    struct stat info;
 
     *out = NULL;
-    if (st)
-        return st;
-    if (stat(path, &info) || !S_ISREG(info.st_mode))
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "cannot read %s: a run file is a regular file", path);
-    loader.steps_left = 10000000 + 100 * (int64_t)info.st_size;
-    st = open_file(&loader, err);
+    if (st == ASSAY_NOT_FOUND)
+        leftovers_hint(path, err);
     if (!st)
+        st = database_open(path, DATABASE_READ, &loader.database, err);
+    if (!st) {
+        loader.db.handle = database_handle(loader.database);
+        loader.steps_left = 10000000 + 100 * database_bytes(loader.database);
+        sqlite3_progress_handler(loader.db.handle, steps_at_once, spend_steps,
+                                 &loader);
         st = read_all(&loader, err);
-    sqlite3_close(loader.db.handle);
+    }
+    database_close(loader.database);
     if (st) {
         run_free(loader.run);
         return st;

@@ -7,11 +7,13 @@
 #ifndef STORE_LOADER_INTERNAL_H
 #define STORE_LOADER_INTERNAL_H
 
+#include "store/database.h"
 #include "store/store_internal.h"
 
 struct loader {
-    struct db db;
-    int version; /* of the file's schema */
+    struct database *database;
+    struct db db; /* its handle */
+    int version;  /* of the file's schema */
     struct run *run;
     int64_t steps_left; /* of SQLite's machine, before we call it a loop */
 };

@@ -6,6 +6,7 @@
  * kernel still has all that was written. Only a finished file is synced. */
 #include "store/writer_internal.h"
 
+#include "base/claim.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ static enum assay_status absolute_path(const char *path, char **out,
 }
 
 static enum assay_status name_files(struct store_writer *writer,
-                                    const char *path, const char *suffix,
+                                    const char *path, const char *final,
                                     struct error *err)
 {
     enum assay_status st;
@@ -60,18 +61,14 @@ static enum assay_status name_files(struct store_writer *writer,
     if (st)
         return st;
     writer->db.path = writer->path;
-    st = absolute_path(path, &writer->final, err);
-    return st ? st : name_with(writer->final, suffix, &writer->part, err);
+    return absolute_path(final ? final : path, &writer->final, err);
 }
 
-/* A journal that a dead program left beside an older one needs no care: SQLite
- * removes it when it finds the new one empty. */
-static enum assay_status create_part(struct store_writer *writer,
+static enum assay_status check_final(const struct store_writer *writer,
                                      struct error *err)
 {
     size_t n = strlen(writer->path);
     struct stat info;
-    int fd;
 
     if (n == 0 || writer->path[n - 1] == '/')
         return error_set(err, ASSAY_IO,
@@ -81,11 +78,37 @@ static enum assay_status create_part(struct store_writer *writer,
         return error_set(err, ASSAY_IO,
                          "%s is not a regular file; name another output",
                          writer->path);
-    unlink(writer->part);
-    fd = open(writer->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    return ASSAY_OK;
+}
+
+/* A file of this writer alone, whoever else writes to the same name at the
+ * same time. It is claimed as long as the writer lives: what nobody claims was
+ * left by a dead process. */
+static enum assay_status create_part(struct store_writer *writer,
+                                     struct error *err)
+{
+    enum { most_tries = 100 };
+    enum assay_status st = check_final(writer, err);
+    struct stat info;
+    pid_t holder;
+
+    for (int i = 0; !st && writer->claim < 0 && i < most_tries; i++) {
+        mem_free(writer->part);
+        writer->part = NULL;
+        part_suffix_make(writer->suffix);
+        st = name_with(writer->final, writer->suffix, &writer->part, err);
+        if (!st)
+            writer->claim =
+                open(writer->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (!st && writer->claim < 0 && errno != EEXIST)
+            break;
+    }
+    if (st)
+        return st;
+    if (writer->claim < 0 || fstat(writer->claim, &info))
         return error_errno(err, errno, "cannot write %s", writer->path);
-    close(fd);
+    (void)claim_take(writer->claim, &holder);
+    writer->began = info.st_mtim;
     return ASSAY_OK;
 }
 
@@ -119,6 +142,8 @@ static enum assay_status open_database(struct store_writer *writer,
     return st;
 }
 
+/* Closing any descriptor of a file ends SQLite's locks on it: the claim goes
+ * last. */
 static void writer_close(struct store_writer *writer)
 {
     for (size_t i = 0; i < N_STATEMENTS; i++) {
@@ -134,6 +159,8 @@ static void writer_close(struct store_writer *writer)
 void writer_free(struct store_writer *writer)
 {
     writer_close(writer);
+    if (writer->claim >= 0)
+        close(writer->claim);
     mem_free(writer->path);
     mem_free(writer->final);
     mem_free(writer->part);
@@ -143,7 +170,7 @@ void writer_free(struct store_writer *writer)
     mem_free(writer);
 }
 
-enum assay_status writer_open(const char *path, const char *suffix,
+enum assay_status writer_open(const char *path, const char *final,
                               const char *journal_mode,
                               struct store_writer **out, struct error *err)
 {
@@ -153,16 +180,14 @@ enum assay_status writer_open(const char *path, const char *suffix,
     *out = NULL;
     if (!writer)
         return error_nomem(err, sizeof *writer, "a run file");
+    writer->claim = -1;
     writer->samples = (struct bulk){.table = "sample", .n_columns = 9};
     writer->points = (struct bulk){.table = "point", .n_columns = 5};
-    st = name_files(writer, path, suffix, err);
+    st = name_files(writer, path, final, err);
     if (!st)
         st = create_part(writer, err);
-    if (st) {
-        writer_free(writer);
-        return st;
-    }
-    st = open_database(writer, journal_mode, err);
+    if (!st)
+        st = open_database(writer, journal_mode, err);
     if (st) {
         writer_discard(writer);
         return st;
@@ -174,7 +199,8 @@ enum assay_status writer_open(const char *path, const char *suffix,
 void writer_discard(struct store_writer *writer)
 {
     writer_close(writer);
-    unlink(writer->part);
+    if (writer->claim >= 0) /* else it is not ours */
+        unlink(writer->part);
     writer_free(writer);
 }
 
@@ -209,12 +235,16 @@ static enum assay_status sync_folder(struct store_writer *writer,
     return st;
 }
 
+enum assay_status writer_sync(struct store_writer *writer, struct error *err)
+{
+    writer_close(writer);
+    return sync_path(writer, writer->part, O_RDWR, err);
+}
+
 enum assay_status writer_settle(struct store_writer *writer, struct error *err)
 {
-    enum assay_status st;
+    enum assay_status st = writer_sync(writer, err);
 
-    writer_close(writer);
-    st = sync_path(writer, writer->part, O_RDWR, err);
     if (!st && rename(writer->part, writer->final))
         st = error_errno(err, errno, "cannot write %s", writer->path);
     return st ? st : sync_folder(writer, err);

@@ -22,10 +22,8 @@ static enum assay_status readonly_error(const struct db *db, const char *doing,
         return error_set(err, ASSAY_IO,
                          "%s %s: its file was moved or removed meanwhile",
                          doing, db->path);
-    return error_set(err, ASSAY_IO,
-                     "%s %s: its journal has to be played back first, which "
-                     "needs both to be writable; copy both and try there",
-                     doing, db->path);
+    return error_set(err, ASSAY_IO, "%s %s: it may not be written", doing,
+                     db->path);
 }
 
 enum assay_status db_error(const struct db *db, const char *doing,

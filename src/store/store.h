@@ -12,6 +12,10 @@
 #define STORE_SUFFIX      ".assay"
 #define STORE_PART_SUFFIX ".part"
 
+/* How much of a path is left without the endings of a run file, finished or
+ * not: that of "run" for "run.assay" and for "run.assay.1234-abcdef.part". */
+size_t store_stem(const char *path);
+
 /* Loads a whole run, sealed. A `.part` left by a program that died loads too
  * and is marked is_incomplete. Errors name the path and say what the file is
  * instead, or what to do. */
@@ -23,13 +27,18 @@ enum assay_status store_load(const char *path, struct run **out,
 enum assay_status store_save(const struct run *run, const char *path,
                              struct error *err);
 
-/* A run file being written while the run goes on: `path.part` until
- * store_finish(). One thread at a time. */
+/* A run file being written while the run goes on: until store_finish() it is
+ * `path.PID-LETTERS.part`, a name of this writer's own. Several may write to
+ * one path at once: each that finishes replaces what is there, and the last
+ * one's file stays, whole. One thread at a time. */
 struct store_writer;
 
 /* Makes the .part at once, so that a bad path fails in the first second. */
 enum assay_status store_open(const char *path, struct store_writer **out,
                              struct error *err);
+
+/* Where it is now; borrowed. */
+const char *store_part(const struct store_writer *writer);
 
 /* Appends samples to be kept for good (the kept ones of the run itself come
  * with the checkpoint). */
@@ -43,7 +52,8 @@ enum assay_status store_checkpoint(struct store_writer *writer,
                                    const struct run *run, struct error *err);
 
 /* Writes the sealed run, marks the file complete, syncs, and gives it its
- * name. Takes the writer over, also on failure, which leaves nothing. */
+ * name. Takes the writer over, also on failure, which leaves nothing. Parts
+ * that dead processes left before this one began are removed. */
 enum assay_status store_finish(struct store_writer *writer,
                                const struct run *run, struct error *err);
 
@@ -52,6 +62,17 @@ enum assay_status store_finish(struct store_writer *writer,
 enum assay_status store_finish_or_keep(struct store_writer *writer,
                                        const struct run *run,
                                        struct error *err);
+
+/* The same for a run that is read back and added to: the file keeps the name
+ * of store_part(), and the writer goes on to store_replace() or
+ * store_abandon(). On failure it is gone. */
+enum assay_status store_finish_apart(struct store_writer *writer,
+                                     const struct run *run, struct error *err);
+
+/* Puts a run where the writer's was to go, as store_save() does, and removes
+ * the .part. Takes the writer over. */
+enum assay_status store_replace(struct store_writer *writer,
+                                const struct run *run, struct error *err);
 
 /* Gives up: removes the .part. Accepts NULL. */
 void store_abandon(struct store_writer *writer);

@@ -69,6 +69,12 @@ enum assay_status sketch_encode(const struct sketch *sketch, struct str *blob);
 enum assay_status sketch_decode(const void *blob, size_t n_bytes,
                                 struct sketch *out);
 
+/* ---- unfinished runs --------------------------------------------------- */
+
+/* Adds where a part of a run file lies to a message that the file is not
+ * there. */
+void leftovers_hint(const char *path, struct error *err);
+
 /* ---- what a file is instead ------------------------------------------- */
 
 /* Looks at the first bytes of a file that is no SQLite database and says so:

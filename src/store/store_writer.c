@@ -1,9 +1,6 @@
 /* store/store_writer.c - what goes into a run file, a transaction at a time. */
 #include "store/writer_internal.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 static const char *const statement_texts[] = {
 #define TEXT(name, sql) sql,
     STORE_STATEMENTS(TEXT)
@@ -157,7 +154,7 @@ enum assay_status store_checkpoint(struct store_writer *writer,
 enum assay_status store_open(const char *path, struct store_writer **out,
                              struct error *err)
 {
-    return writer_open(path, STORE_PART_SUFFIX, "DELETE", out, err);
+    return writer_open(path, NULL, "DELETE", out, err);
 }
 
 void store_abandon(struct store_writer *writer)
@@ -166,12 +163,22 @@ void store_abandon(struct store_writer *writer)
         writer_discard(writer);
 }
 
+const char *store_part(const struct store_writer *writer)
+{
+    return writer->part;
+}
+
+/* Finished under its name: what was left of earlier tries is of no use. */
 static enum assay_status write_whole(struct store_writer *writer,
                                      const struct run *run, struct error *err)
 {
     enum assay_status st = checkpoint(writer, run, true, err);
 
-    return st ? st : writer_settle(writer, err);
+    if (!st)
+        st = writer_settle(writer, err);
+    if (!st)
+        leftovers_remove(writer->final, writer->began);
+    return st;
 }
 
 enum assay_status store_finish(struct store_writer *writer,
@@ -197,21 +204,50 @@ enum assay_status store_finish_or_keep(struct store_writer *writer,
     }
     if (st)
         error_context(err, "the run so far is in %s%s", writer->path,
-                      STORE_PART_SUFFIX);
+                      writer->suffix);
     writer_free(writer);
     return st;
+}
+
+enum assay_status store_finish_apart(struct store_writer *writer,
+                                     const struct run *run, struct error *err)
+{
+    enum assay_status st = checkpoint(writer, run, true, err);
+
+    if (!st)
+        st = writer_sync(writer, err);
+    if (st)
+        writer_discard(writer);
+    return st;
+}
+
+/* Without a journal: what is not finished is thrown away. */
+static enum assay_status save(const struct run *run, const char *path,
+                              const char *final, const struct timespec *began,
+                              struct error *err)
+{
+    struct store_writer *writer;
+    enum assay_status st = writer_open(path, final, "OFF", &writer, err);
+
+    if (st)
+        return st;
+    if (began)
+        writer->began = *began;
+    return store_finish(writer, run, err);
 }
 
 enum assay_status store_save(const struct run *run, const char *path,
                              struct error *err)
 {
-    struct store_writer *writer;
-    enum assay_status st;
-    char suffix[32];
+    return save(run, path, NULL, NULL, err);
+}
 
-    snprintf(suffix, sizeof suffix, ".tmp-%ld", (long)getpid());
-    st = writer_open(path, suffix, "OFF", &writer, err);
-    if (st)
-        return st;
-    return store_finish(writer, run, err);
+enum assay_status store_replace(struct store_writer *writer,
+                                const struct run *run, struct error *err)
+{
+    enum assay_status st =
+        save(run, writer->path, writer->final, &writer->began, err);
+
+    writer_discard(writer);
+    return st;
 }

@@ -6,6 +6,9 @@
 
 #include "store/store_internal.h"
 
+#include <sys/types.h>
+#include <time.h>
+
 /* One list gives the statements of a writer and their texts. */
 #define STORE_STATEMENTS(X)                                                    \
     X(PUT_META, "INSERT INTO meta(key, value) VALUES(?1, ?2)"                  \
@@ -66,10 +69,15 @@ struct written {
     uint32_t stride;
 };
 
+enum { PART_LETTERS = 6, PART_SUFFIX = 48 };
+
 struct store_writer {
     struct db db;
-    char *path;         /* as the user wrote it */
-    char *final, *part; /* absolute: programs change folders */
+    char *path;               /* as the user wrote it */
+    char *final, *part;       /* absolute: programs change folders */
+    char suffix[PART_SUFFIX]; /* that the part has behind the final name */
+    int claim;                /* on the part, which is this writer's; or -1 */
+    struct timespec began;    /* by the clock of its file system */
     sqlite3_stmt *statements[N_STATEMENTS];
     struct bulk samples, points;
     bool is_in_transaction;
@@ -91,15 +99,27 @@ struct store_writer {
     size_t n_series, series_capacity;
 };
 
-/* part.c: makes the file path + suffix, beside the one it will become. */
-enum assay_status writer_open(const char *path, const char *suffix,
+/* part.c: makes a part beside the file that it will become. final is its
+ * absolute name where that is known; NULL: path is one from this folder. */
+enum assay_status writer_open(const char *path, const char *final,
                               const char *journal_mode,
                               struct store_writer **out, struct error *err);
-/* Syncs the file and gives it its name. */
+/* Closes the database, and all of it is on the disk. */
+enum assay_status writer_sync(struct store_writer *writer, struct error *err);
+/* The same, and gives the file its name. */
 enum assay_status writer_settle(struct store_writer *writer, struct error *err);
 /* Both end the writer's life: the file stays, or goes too. */
 void writer_free(struct store_writer *writer);
 void writer_discard(struct store_writer *writer);
+
+/* part_name.c */
+void part_suffix_make(char suffix[PART_SUFFIX]);
+/* False where it is none. */
+bool part_suffix_reads(const char *suffix, pid_t *pid);
+
+/* leftovers.c: removes the parts beside a file that processes of ours which are
+ * gone left there before that time. */
+void leftovers_remove(const char *final, struct timespec before);
 
 /* Starts a row of a statement, to be ended by row_write(). */
 enum assay_status writer_put(struct store_writer *writer, enum statement which,

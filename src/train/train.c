@@ -235,6 +235,8 @@ enum assay_status train_run(const struct train_job *job,
         job->planned(job->context, &training.plan);
     if (!st)
         st = trainer_run(training.trainer, report, err);
+    if (training.trainer && job->run)
+        *job->run = trainer_take_run(training.trainer);
     if (!st && job->export_path)
         st = trainer_export(training.trainer, job->export_path, err);
     if (!st && job->pictures_folder && report->n_steps)

@@ -49,6 +49,8 @@ struct train_job {
     void (*stepped)(void *context, const struct train_step *step);
     void *context;
     struct sink *warnings; /* a line each: images that were skipped; or NULL */
+    struct run **run;      /* gets the run as it was written, for the caller to
+                              free, also on failure; or NULL */
 };
 
 /* The report is filled as far as the steps came, also on failure. */

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "detect/memory_ledger.h"
 #include "detect/places.h"
-#include "store/store.h"
 
 #include <inttypes.h>
 
@@ -313,11 +312,12 @@ copy_series(struct run *run, const struct trainer *trainer, struct error *err)
     return st;
 }
 
-enum assay_status train_annotate(struct trainer *trainer, struct error *err)
+enum assay_status train_annotate(struct trainer *trainer,
+                                 struct recorded *recorded, struct error *err)
 {
     struct annotation_work all = {0};
     struct run *run = NULL;
-    enum assay_status st = store_load(str_text(&trainer->recording), &run, err);
+    enum assay_status st = recorded_load(recorded, &run, err);
 
     if (!st)
         st = find_peak(run, err);
@@ -332,10 +332,15 @@ enum assay_status train_annotate(struct trainer *trainer, struct error *err)
     if (!st)
         st = copy_series(run, trainer, err);
     if (!st)
-        st = store_save(run, trainer->options.run_path, err);
+        st = run_seal(run, err);
+    if (!st)
+        st = recorded_save(recorded, run, err);
     for (int i = 0; i < N_PASSES; i++)
         places_release(&all.places[i]);
     mem_free(all.work);
-    run_free(run);
+    if (st)
+        run_free(run);
+    else
+        trainer->run = run;
     return st;
 }

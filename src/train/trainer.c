@@ -229,7 +229,7 @@ void trainer_free(struct trainer *trainer)
     steady_close(&trainer->steady);
     run_free(trainer->series);
     train_position_release(&trainer->position);
-    str_release(&trainer->recording);
+    run_free(trainer->run);
     mem_free(trainer->inputs);
     mem_free(trainer->outputs);
     mem_free(trainer->given);

@@ -111,7 +111,7 @@ struct train_report {
     uint64_t n_skipped; /* images that could not be used */
     uint64_t n_small;   /* batches with fewer images than the model has
                            inputs, passed over */
-    bool has_checkpoint;
+    bool has_checkpoint, has_run; /* was written */
     uint64_t n_pictures, n_boxes; /* drawn, see train_job.pictures_folder */
 };
 
@@ -121,6 +121,10 @@ struct train_report {
  * before, and the run holds what was recorded. */
 enum assay_status trainer_run(struct trainer *trainer,
                               struct train_report *report, struct error *err);
+
+/* The run as trainer_run() wrote it, whatever has its name now; NULL where it
+ * wrote none. The caller frees it. */
+struct run *trainer_take_run(struct trainer *trainer);
 
 /* The weights and buffers as they are now, for torch.load(). */
 enum assay_status trainer_export(const struct trainer *trainer,

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "detect/steady.h"
+#include "record/record.h"
 #include "run/run.h"
 #include "train/train_checkpoint.h"
 #include "train/trainer.h"
@@ -58,7 +59,8 @@ struct trainer {
     uint64_t small_in_a_row; /* batches that were passed over */
 
     /* Of the recording. */
-    struct str recording; /* the run file before it is annotated */
+    bool is_recording;
+    struct run *run; /* as it was written, until it is taken */
     struct step_work *work;
     uint64_t n_measured, n_measured_images;
     int64_t measured_ns, measured_wait_ns, measured_made_ns;
@@ -105,7 +107,9 @@ enum assay_status step_series_put(struct trainer *trainer,
 
 /* ---- train_annotate.c: what the recorder cannot know --------------------- */
 
-/* Reads the recording and writes options.run_path. */
-enum assay_status train_annotate(struct trainer *trainer, struct error *err);
+/* Takes the run out of the recording and writes options.run_path; trainer->run
+ * is the run then. */
+enum assay_status train_annotate(struct trainer *trainer,
+                                 struct recorded *recorded, struct error *err);
 
 #endif

@@ -2,11 +2,6 @@
  * around them. */
 #include "train/trainer_internal.h"
 
-#include "record/record.h"
-
-#include <string.h>
-#include <unistd.h>
-
 /* Kernels are chosen by measuring in the first step alone, and checkpoints
  * carry what was chosen: a step that comes later has the same kernels whether
  * the training was resumed before it or not. */
@@ -127,11 +122,10 @@ static enum assay_status start_recording(struct trainer *trainer,
 
     if (!options->run_path)
         return ASSAY_OK;
-    if (str_printf(&trainer->recording, "%s.recording", options->run_path))
-        return error_nomem(err, strlen(options->run_path), "a file name");
-    st = record_start(str_text(&trainer->recording), &recording, err);
+    st = record_start(options->run_path, &recording, err);
     if (st)
         return st;
+    trainer->is_recording = true;
     assay_thread("main");
     pool_observe(options->pool, (struct pool_observer){report_bytes, NULL});
     assay_bytes((int64_t)pool_usage(options->pool).live_bytes);
@@ -139,18 +133,23 @@ static enum assay_status start_recording(struct trainer *trainer,
 }
 
 static enum assay_status stop_recording(struct trainer *trainer,
-                                        enum assay_status st, struct error *err)
+                                        enum assay_status st,
+                                        struct train_report *report,
+                                        struct error *err)
 {
+    struct recorded recorded = {0};
     struct error stopping = {0};
     enum assay_status stopped;
 
-    if (!trainer->recording.n)
+    if (!trainer->is_recording)
         return st;
-    stopped = record_stop(&stopping);
-    if (!stopped && trainer->n_measured)
-        stopped = train_annotate(trainer, &stopping);
-    unlink(str_text(&trainer->recording));
-    str_clear(&trainer->recording);
+    trainer->is_recording = false;
+    stopped = record_hand_over(&recorded, &stopping);
+    if (!stopped && trainer->n_measured) {
+        stopped = train_annotate(trainer, &recorded, &stopping);
+        report->has_run = !stopped;
+    }
+    recorded_release(&recorded);
     if (!st && stopped)
         st = error_set(err, stopped, "%s", stopping.text);
     return st;
@@ -167,5 +166,13 @@ enum assay_status trainer_run(struct trainer *trainer,
         return st;
     st = make_steps(trainer, report, err);
     st = leave(trainer, st, report, err);
-    return stop_recording(trainer, st, err);
+    return stop_recording(trainer, st, report, err);
+}
+
+struct run *trainer_take_run(struct trainer *trainer)
+{
+    struct run *run = trainer->run;
+
+    trainer->run = NULL;
+    return run;
 }

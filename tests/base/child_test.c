@@ -109,6 +109,38 @@ TEST(a_signal_ends_the_child_alone)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
+static void hang_up(void *context, int line)
+{
+    bool is_alive = true;
+
+    (void)context;
+    raise(SIGHUP);
+    child_send(line, &is_alive, sizeof is_alive, 0);
+}
+
+/* As nohup has it; a handler of this program's own is not passed on. */
+TEST(a_hangup_that_is_ignored_does_not_end_the_child)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    struct sigaction action = {.sa_handler = catch_nothing};
+    struct child child;
+    bool is_alive = false;
+    int status;
+
+    sigaction(SIGHUP, &ignore, &before);
+    CHECK_INT(child_start(&child, &plain, hang_up, NULL, NULL), ASSAY_OK);
+    CHECK_INT(child_receive(child.line, &is_alive, sizeof is_alive, 60),
+              CHILD_TOLD);
+    CHECK(is_alive);
+    CHECK_INT(child_end(&child, false, NULL), 0);
+
+    sigaction(SIGHUP, &action, NULL);
+    CHECK_INT(child_start(&child, &plain, hang_up, NULL, NULL), ASSAY_OK);
+    status = child_end(&child, false, NULL);
+    sigaction(SIGHUP, &before, NULL);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP);
+}
+
 static void take_memory(void *context, int line)
 {
     size_t bytes = *(const size_t *)context;

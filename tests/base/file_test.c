@@ -133,3 +133,54 @@ TEST(inputs_that_cannot_be_used_are_named)
     CHECK_INT(file_read("/proc/self/maps", 10, &text, &err), ASSAY_BAD_INPUT);
     CHECK_HAS(err.text, "larger than 10 bytes");
 }
+
+static void check_no_file(const char *path, const char *kind)
+{
+    struct error err = {0};
+    struct str text = {0};
+    int fd;
+
+    CHECK_STATUS(file_open(path, &fd, &err), ASSAY_BAD_INPUT, &err);
+    CHECK_INT(fd, -1);
+    CHECK_HAS(err.text, path);
+    CHECK_HAS(err.text, kind);
+    err = (struct error){0};
+    CHECK_STATUS(file_read(path, 1000, &text, &err), ASSAY_BAD_INPUT, &err);
+    CHECK_HAS(err.text, kind);
+    err = (struct error){0};
+    CHECK_STATUS(file_check_input(path, &err), ASSAY_BAD_INPUT, &err);
+    CHECK_HAS(err.text, kind);
+}
+
+/* Where one would be waited for, this test would not end. */
+TEST(what_is_no_regular_file_is_refused_without_waiting_for_it)
+{
+    const char *pipe = test_path("pipe"), *link = test_path("link");
+    struct error err = {0};
+
+    CHECK_INT(mkfifo(pipe, 0600), 0);
+    CHECK_INT(symlink("pipe", link), 0);
+    check_no_file(pipe, "a pipe, not a regular file");
+    check_no_file(link, "a pipe, not a regular file");
+    check_no_file("/dev/zero", "a device, not a regular file");
+    check_no_file("/tmp", "a folder");
+    CHECK_STATUS(file_check_stream(pipe, &err), ASSAY_OK, &err);
+}
+
+TEST(a_file_is_opened_through_links_and_left_readable)
+{
+    const char *path = test_path("opened"), *link = test_path("opened_link");
+    struct error err = {0};
+    char bytes[4];
+    FILE *file = fopen(path, "w");
+    int fd;
+
+    CHECK(file != NULL);
+    fputs("some", file);
+    fclose(file);
+    CHECK_INT(symlink("opened", link), 0);
+    CHECK_STATUS(file_open(link, &fd, &err), ASSAY_OK, &err);
+    CHECK_INT(read(fd, bytes, sizeof bytes), 4);
+    close(fd);
+    CHECK_INT(file_open(test_path("none"), &fd, &err), ASSAY_NOT_FOUND);
+}

@@ -110,6 +110,9 @@ class Place:
         self.to = os.path.join(folder, "data")
 
     def fetch(self, base, *more, sums=True):
+        return run(*self.command(base, *more, sums=sums))
+
+    def command(self, base, *more, sums=True):
         command = [self.program, "data", "fetch", "oxford-iiit-pet", "--to",
                    self.to, "--url", f"{self.url}/{base}", *more]
         if sums:
@@ -119,7 +122,7 @@ class Place:
                     body = FILES.get(f"/{base}/{name}", b"")
                     print(hashlib.md5(body).hexdigest(), "", name, file=file)
             command += ["--sums", path]
-        return run(*command)
+        return command
 
     def files(self):
         found = []
@@ -226,6 +229,31 @@ def check_missing(place):
     expect(code == 3 and "put it there as" in said, f"{code} {said}")
 
 
+def check_many(place):
+    """Of eight at once each does it, finds it or says who is at it."""
+    command = place.command("good")
+    environment = {**os.environ, "no_proxy": "127.0.0.1"}
+    children = [subprocess.Popen(command, text=True, env=environment,
+                                 stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE) for _ in range(8)]
+    pids = [child.pid for child in children]
+    codes = []
+    for child in children:
+        _, said = child.communicate()
+        codes.append(child.returncode)
+        expect(child.returncode == 0 or (child.returncode == 3 and any(
+            f"by another process (pid {pid}); wait" in said for pid in pids)),
+               f"{child.returncode} {said}")
+    expect(0 in codes, f"nobody got it: {codes}")
+    code, out, said = place.fetch("good")
+    expect(code == 0 and out.count("found ") == 2, f"{out} {said}")
+    expect(not any(".part" in name or "tar.gz" in name or "unpacking" in name
+                   for name in place.files()), str(place.files()))
+    code, out, _ = run(place.program, "data", "show",
+                       place.to + "/oxford-iiit-pet")
+    expect(code == 0, out)
+
+
 def main(program):
     images, notes = make_archives()
     FILES["/good/images.tar.gz"] = images
@@ -235,7 +263,7 @@ def main(program):
     url = f"http://127.0.0.1:{server.server_port}"
     for checks in ([check_resuming, check_what_is_there], [check_sums],
                    [check_hostile], [check_other], [check_keeping],
-                   [check_missing]):
+                   [check_missing], *[[check_many]] * 10):
         with tempfile.TemporaryDirectory() as folder:
             for check in checks:
                 check(Place(program, url, folder))

@@ -30,15 +30,22 @@ warmup_steps = 1
 
 
 def allow_signals():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
-def train(folder, *options):
+def ignore_hangups():
+    """As nohup does."""
+    allow_signals()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def train(folder, *options, prepare=allow_signals):
     return subprocess.Popen(
         [PROGRAM, "train", "--tune", "0", *options], cwd=folder,
         env=dict(os.environ, XDG_CACHE_HOME=folder + "/cache"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=allow_signals)
+        preexec_fn=prepare)
 
 
 def expect(what, is_so, outcome):
@@ -46,18 +53,18 @@ def expect(what, is_so, outcome):
         sys.exit("%s: %s" % (what, outcome))
 
 
-def stop(folder):
+def stop(folder, number):
     """Sends the signal once a checkpoint is there, behind steps that count.
     Gives the last step."""
     child = train(folder, "--steps", "1000000")
     while not os.path.exists(folder + "/train/run.safetensors") and \
             child.poll() is None:
         time.sleep(0.01)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(number)
     out, err = child.communicate()
     outcome = (child.returncode, out, err)
     expect("a stopped training ends by its signal",
-           child.returncode == -signal.SIGINT, outcome)
+           child.returncode == -number, outcome)
     said = re.search(r"stopped behind step (\d+); --resume "
                      r"train/run.safetensors goes on from there\n", err)
     expect("it says so, with its checkpoint", said is not None, outcome)
@@ -92,11 +99,37 @@ def resume(folder, last):
            "has made %s steps already" % steps in err, (out, err))
 
 
+def outlast(folder):
+    """A training that ignores hang-ups goes on over one, also once it is told
+    to stop."""
+    path = folder + "/train/run.safetensors"
+    os.remove(path)
+    child = train(folder, "--steps", "1000000", prepare=ignore_hangups)
+    for _ in range(2):
+        while not os.path.exists(path) and child.poll() is None:
+            time.sleep(0.01)
+        expect("it goes on", child.poll() is None, child)
+        child.send_signal(signal.SIGHUP)
+        os.remove(path)
+    child.send_signal(signal.SIGTERM)
+    child.send_signal(signal.SIGHUP)
+    out, err = child.communicate()
+    expect("and ends in order by another signal",
+           child.returncode == -signal.SIGTERM and
+           os.path.exists(path) and "\nstep " in out, (out, err))
+
+
 def main(folder):
     os.mkdir(folder + "/.config")
     with open(folder + "/.config/config.toml", "w", encoding="utf-8") as file:
         file.write(CONFIG)
-    resume(folder, stop(folder))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        last = stop(folder, number)
+        if number == signal.SIGHUP:
+            resume(folder, last)
+        os.remove(folder + "/train/run.safetensors")
+    train(folder, "--steps", "2").communicate()
+    outlast(folder)
 
 
 with tempfile.TemporaryDirectory() as scratch:

@@ -8,11 +8,12 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { n_bytes = 100000 };
@@ -393,18 +394,110 @@ TEST(a_file_can_be_known_by_its_md5_too)
     CHECK_HAS(err.text, "has MD5");
 }
 
-TEST(a_download_that_another_process_is_at_is_left_to_it)
+/* A process that fetches it and ends with the status. */
+static pid_t start_get(const char *how, const char *path)
 {
-    const char *path = file_path("busy.bin");
-    int fd;
+    pid_t pid = fork();
+
+    CHECK(pid >= 0);
+    if (pid == 0)
+        _exit((int)get(how, path, content_hash(n_bytes)));
+    return pid;
+}
+
+/* Until the part has that many bytes. */
+static void wait_for_part(const char *path, off_t n)
+{
+    struct stat info = {0};
+    char name[600];
+
+    snprintf(name, sizeof name, "%s.part", path);
+    while (stat(name, &info) || info.st_size < n)
+        usleep(1000);
+}
+
+/* Whether nothing has come yet or a half: the second is told who is at it, and
+ * takes nothing from the first. */
+static void check_second(const char *how, const char *path, off_t n)
+{
+    char words[80];
+    int status;
+    pid_t first;
 
     server_port();
-    write_part(path, 300, 0);
-    fd = open(test_path("busy.bin.part"), O_RDWR | O_CLOEXEC);
-    CHECK_INT(flock(fd, LOCK_EX), 0);
+    first = start_get(how, path);
+    wait_for_part(path, n);
+    CHECK_INT(get(how, path, content_hash(n_bytes)), ASSAY_IO);
+    snprintf(words, sizeof words,
+             "is being fetched by another process (pid %ld)", (long)first);
+    CHECK_HAS(err.text, words);
+    CHECK(is_there(path, ".part"));
+    fclose(fopen(test_path("go"), "w"));
+    CHECK_INT(waitpid(first, &status, 0), first);
+    CHECK_INT(status, 0);
+    check_whole(path);
+    CHECK_INT(unlink(test_path("go")), 0);
+}
+
+TEST(a_download_that_another_process_has_begun_is_left_to_it)
+{
+    check_second("wait/100000", file_path("begun.bin"), 0);
+}
+
+TEST(a_download_that_another_process_is_in_the_middle_of_is_left_to_it)
+{
+    check_second("half/100000", file_path("middle.bin"), n_bytes / 2);
+}
+
+/* The process that is killed leaves its part, and no lock. */
+TEST(what_a_killed_process_fetched_is_gone_on_from)
+{
+    const char *path = file_path("killed.bin");
+    pid_t first;
+
+    server_port();
+    first = start_get("half/100000", path);
+    wait_for_part(path, n_bytes / 2);
+    CHECK_INT(kill(first, SIGKILL), 0);
+    CHECK_INT(waitpid(first, NULL, 0), first);
+    CHECK_STATUS(get("good/100000", path, content_hash(n_bytes)), ASSAY_OK,
+                 &err);
+    CHECK(was_asked("/good/100000 bytes=50000-"));
+    check_whole(path);
+}
+
+/* Eight at once: one fetches, and nobody fails for another reason. */
+TEST(of_many_at_once_one_fetches_and_the_others_say_so)
+{
+    enum { n_processes = 8 };
+    const char *path = file_path("many.bin");
+    pid_t pids[n_processes];
+    int n_good = 0;
+
+    server_port();
+    for (int i = 0; i < n_processes; i++)
+        pids[i] = start_get("good/100000", path);
+    for (int i = 0; i < n_processes; i++) {
+        int status;
+
+        CHECK_INT(waitpid(pids[i], &status, 0), pids[i]);
+        CHECK(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) == ASSAY_OK ||
+              WEXITSTATUS(status) == ASSAY_IO);
+        n_good += WEXITSTATUS(status) == ASSAY_OK;
+    }
+    CHECK(n_good >= 1);
+    check_whole(path);
+}
+
+TEST(a_pipe_in_the_place_of_a_part_is_not_waited_for)
+{
+    const char *path = file_path("piped.bin");
+
+    server_port();
+    CHECK_INT(mkfifo(test_path("piped.bin.part"), 0600), 0);
     CHECK_INT(get("good/100000", path, content_hash(n_bytes)), ASSAY_IO);
-    CHECK_HAS(err.text, "is being fetched by another process");
-    close(fd);
+    CHECK_HAS(err.text, "not a regular file");
 }
 
 TEST(a_place_that_cannot_be_written_is_named)

@@ -7,13 +7,15 @@ Prints its port, writes the path and the Range of every request to
 FOLDER/requests, and ends when its standard input does. /good/N answers with N
 bytes and knows ranges, /whole/N does not, /cut/N stops in the middle unless
 asked for the rest, /moved/N sends elsewhere, /endless/N does not say how much
-comes and sends ten times as much; anything else is not there.
+comes and sends ten times as much; /wait/N and /half/N answer nothing, or a
+half, until FOLDER/go is there; anything else is not there.
 """
 import http.server
 import os
 import re
 import sys
 import threading
+import time
 
 
 def content(n):
@@ -32,14 +34,27 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body[:n_sent])
 
+    def wait(self, body, n_first):
+        if n_first:
+            self.answer(200, body, n_first)
+            self.wfile.flush()
+        while not os.path.exists(os.path.join(sys.argv[1], "go")):
+            time.sleep(0.01)
+        if n_first:
+            self.wfile.write(body[n_first:])
+        else:
+            self.answer(200, body)
+
     def do_GET(self):
         wanted = self.headers.get("Range", "-")
         with open(os.path.join(sys.argv[1], "requests"), "a") as log:
             print(self.path, wanted, file=log)
-        match = re.fullmatch(r"/(good|whole|cut|moved|endless)/(\d+)", self.path)
+        match = re.fullmatch(r"/(good|whole|cut|moved|endless|wait|half)/(\d+)", self.path)
         if not match:
             return self.answer(404, b"no")
         how, body = match[1], content(int(match[2]))
+        if how in ("wait", "half"):
+            return self.wait(body, len(body) // 2 if how == "half" else 0)
         first = re.fullmatch(r"bytes=(\d+)-", wanted)
         if how == "endless":
             self.send_response(200)
@@ -66,7 +81,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def main():
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)
     sys.stdin.read()

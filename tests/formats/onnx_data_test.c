@@ -306,6 +306,18 @@ TEST(a_file_that_is_not_there_is_named)
     close_all();
 }
 
+/* Where it would be waited for, this test would not end. */
+TEST(a_pipe_in_the_place_of_elements_is_not_waited_for)
+{
+    const char *path = write_external("pipe.bin", NULL, NULL);
+
+    CHECK_INT(mkfifo(test_path("in/pipe.bin"), 0600), 0);
+    CHECK_STATUS(load_file(path, false), ASSAY_BAD_INPUT, &err);
+    CHECK_HAS(err.text, "pipe.bin");
+    CHECK_HAS(err.text, "not a regular file");
+    close_all();
+}
+
 /* ---- damage ------------------------------------------------------------- */
 
 static struct str small_model(void)

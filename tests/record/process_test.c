@@ -26,13 +26,18 @@ static int status_of_child(void (*body)(void))
     return status;
 }
 
-static struct run *load(const char *name)
+static struct run *load_file(const char *path)
 {
     struct error err = {0};
     struct run *run;
 
-    CHECK_STATUS(store_load(test_path(name), &run, &err), ASSAY_OK, &err);
+    CHECK_STATUS(store_load(path, &run, &err), ASSAY_OK, &err);
     return run;
+}
+
+static struct run *load(const char *name)
+{
+    return load_file(test_path(name));
 }
 
 static void record_in_forked_child(void)
@@ -54,7 +59,7 @@ TEST(the_parent_records_on_after_a_fork_and_the_child_does_not)
     recorded_start(NULL);
     record_one("before");
     CHECK_INT(status_of_child(record_in_forked_child), 0);
-    CHECK(access(test_path("run.assay.part"), F_OK) == 0);
+    CHECK(test_part_count("run.assay"));
     CHECK(access(test_path("run.assay"), F_OK) != 0);
     record_one("after");
     run = recorded_stop();
@@ -73,16 +78,14 @@ static void start_in_child(const char *name)
 
 static void die_while_recording(void)
 {
-    char part[512];
-
-    snprintf(part, sizeof part, "%s", test_path("killed.assay.part"));
     start_in_child("killed.assay");
     record_one("drained");
     /* The writer checkpoints once a second: wait until it has. */
     for (;;) {
         struct run *run = NULL;
-        bool is_there = store_load(part, &run, NULL) == ASSAY_OK &&
-                        scope_at(run, "drained") != RUN_NONE;
+        bool is_there =
+            store_load(test_part("killed.assay"), &run, NULL) == ASSAY_OK &&
+            scope_at(run, "drained") != RUN_NONE;
 
         run_free(run);
         if (is_there)
@@ -100,7 +103,7 @@ TEST(a_killed_program_leaves_what_was_drained)
 
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     CHECK(access(test_path("killed.assay"), F_OK) != 0);
-    run = load("killed.assay.part");
+    run = load_file(test_part("killed.assay"));
     CHECK(run_health_of(run)->is_incomplete);
     CHECK_INT(stats_of(run, "drained").calls, 1);
     run_free(run);
@@ -117,7 +120,7 @@ TEST(a_program_killed_right_after_the_start_leaves_a_readable_file)
     struct run *run;
 
     CHECK(WIFSIGNALED(status_of_child(die_at_once)));
-    run = load("early.assay.part");
+    run = load_file(test_part("early.assay"));
     CHECK(run_health_of(run)->is_incomplete);
     CHECK(run_fact(run, "machine.cores") != NULL);
     run_free(run);
@@ -136,7 +139,7 @@ TEST(exit_without_a_stop_finishes_the_run)
     struct run *run;
 
     CHECK_INT(status_of_child(exit_while_recording), 0);
-    CHECK(access(test_path("exit.assay.part"), F_OK) != 0);
+    CHECK(!test_part_count("exit.assay"));
     run = load("exit.assay");
     CHECK(!run_health_of(run)->is_incomplete);
     CHECK_INT(run_health_of(run)->open_at_end, 1);

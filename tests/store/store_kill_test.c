@@ -2,9 +2,12 @@
  * checkpoints it made. */
 #include "runs.h"
 
+#include "base/claim.h"
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +33,25 @@ static void record(const char *path)
             store_checkpoint(writer, run, NULL))
             _exit(2);
     }
+}
+
+static const char *journal_of(const char *name)
+{
+    static char path[4096];
+
+    snprintf(path, sizeof path, "%s-journal", test_part(name));
+    return path;
+}
+
+static bool has_journal(const char *name)
+{
+    return access(journal_of(name), F_OK) == 0;
+}
+
+static void remove_part(const char *name)
+{
+    unlink(journal_of(name));
+    CHECK_INT(unlink(test_part(name)), 0);
 }
 
 static pid_t start(void (*body)(const char *), const char *path)
@@ -63,7 +85,6 @@ static void check_checkpoint(const struct run *run)
 TEST(a_program_killed_at_any_moment_leaves_its_last_checkpoint)
 {
     const char *path = test_path("kill.assay");
-    const char *part = test_path("kill.assay.part");
     uint64_t most = 0;
 
     srand(1);
@@ -73,19 +94,20 @@ TEST(a_program_killed_at_any_moment_leaves_its_last_checkpoint)
         int status;
         pid_t pid;
 
-        unlink(part);
         pid = start(record, path);
-        while (access(part, F_OK))
+        while (!test_part_count("kill.assay"))
             usleep(100);
         usleep(1000 + (useconds_t)(rand() % 40000));
         CHECK_INT(kill(pid, SIGKILL), 0);
         CHECK_INT(waitpid(pid, &status, 0), pid);
         CHECK(WIFSIGNALED(status));
-        if (store_load(part, &run, &err) != ASSAY_OK) {
+        if (store_load(test_part("kill.assay"), &run, &err) != ASSAY_OK) {
             /* Killed before the empty file had its tables. */
             CHECK_HAS(err.text, "is empty");
+            remove_part("kill.assay");
             continue;
         }
+        remove_part("kill.assay");
         if (run_scope_count(run) > 1)
             check_checkpoint(run);
         if (run_iteration_count(run) > most)
@@ -125,27 +147,153 @@ TEST(a_journal_left_by_a_killed_program_is_played_back)
 
     CHECK_INT(waitpid(pid, &status, 0), pid);
     CHECK(WIFSIGNALED(status));
-    CHECK(access(test_path("hot.assay.part-journal"), F_OK) == 0);
-    OK(store_load(test_path("hot.assay.part"), &run, &err));
+    CHECK(has_journal("hot.assay"));
+    OK(store_load(test_part("hot.assay"), &run, &err));
     CHECK_INT(run_iteration_count(run), per_checkpoint);
     check_checkpoint(run);
     run_free(run);
 }
 
-TEST(a_new_recording_does_not_take_the_journal_of_a_dead_one)
+static void finish_run(const char *path)
 {
     struct run *run = rich_run(3), *loaded;
     struct store_writer *writer;
     struct error err = {0};
-    int status;
-    pid_t pid = start(die_within_a_transaction, test_path("two.assay"));
 
-    CHECK_INT(waitpid(pid, &status, 0), pid);
-    OK(store_open(test_path("two.assay"), &writer, &err));
+    OK(store_open(path, &writer, &err));
     OK(run_seal(run, &err));
     OK(store_finish(writer, run, &err));
-    OK(store_load(test_path("two.assay"), &loaded, &err));
+    OK(store_load(path, &loaded, &err));
     check_same_run(run, loaded);
     run_free(loaded);
+    run_free(run);
+}
+
+/* With its journal. */
+TEST(a_finished_run_removes_what_a_dead_process_left_before)
+{
+    int status;
+    pid_t pid = start(die_within_a_transaction, test_path("two.assay"));
+    char journal[4096];
+
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK(test_part_count("two.assay"));
+    snprintf(journal, sizeof journal, "%s", journal_of("two.assay"));
+    CHECK(access(journal, F_OK) == 0);
+    finish_run(test_path("two.assay"));
+    CHECK(!test_part_count("two.assay"));
+    CHECK(access(journal, F_OK) != 0);
+}
+
+TEST(whoever_looks_for_a_run_that_was_not_finished_is_told_of_its_part)
+{
+    struct error err = {0};
+    struct run *run;
+    int status;
+    pid_t pid = start(die_within_a_transaction, test_path("lost.assay"));
+
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK_INT(store_load(test_path("lost.assay"), &run, &err), ASSAY_NOT_FOUND);
+    CHECK_HAS(err.text, "No such file");
+    CHECK_HAS(err.text, test_part("lost.assay"));
+    err = (struct error){0};
+    CHECK_INT(store_load(test_path("never.assay"), &run, &err),
+              ASSAY_NOT_FOUND);
+    CHECK(!strstr(err.text, "part"));
+}
+
+/* Until it is killed. */
+static void hold_part(const char *path)
+{
+    struct store_writer *writer;
+
+    if (store_open(path, &writer, NULL))
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+TEST(the_part_of_a_living_process_stays)
+{
+    pid_t pid = start(hold_part, test_path("alive.assay"));
+
+    while (!test_part_count("alive.assay"))
+        usleep(100);
+    finish_run(test_path("alive.assay"));
+    CHECK(test_part_count("alive.assay"));
+    CHECK_INT(kill(pid, SIGKILL), 0);
+    CHECK_INT(waitpid(pid, NULL, 0), pid);
+    finish_run(test_path("alive.assay"));
+    CHECK(!test_part_count("alive.assay"));
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* 4194304 is beyond every process id: such a process is never there. */
+TEST(nothing_is_removed_that_is_not_ours_beyond_doubt)
+{
+    static const char *const names[] = {
+        "mine.assay.4194304-abcdef.part",  /* a text */
+        "mine.assay.part",                 /* no number */
+        "mine.assay.4194304-abcde.part",   /* too short */
+        "mine.assay.4194304-abcdefg.part", /* too long */
+        "mine.assay.4194304-ABCDEF.part",  /* not our letters */
+        "mine.assay.4194304-abcdef.parts", /* another ending */
+        "mine.assays.4194304-abcdef.part", /* of another file */
+        "mine.assay.-1-abcdef.part",       /* no process */
+    };
+    char linked[] = "mine.assay.4194304-linked.part";
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        write_text(test_path(names[i]), i ? "" : "a text of the user's");
+    CHECK_INT(symlink("mine.assay.part", test_path(linked)), 0);
+    finish_run(test_path("mine.assay"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK(access(test_path(names[i]), F_OK) == 0);
+    CHECK(access(test_path(linked), F_OK) == 0);
+}
+
+/* Either would do: a file system may know no locks, and a process may be one of
+ * another machine. */
+TEST(a_part_stays_whose_process_lives_or_that_somebody_claims)
+{
+    char alive[64];
+    int fd;
+    pid_t holder;
+
+    snprintf(alive, sizeof alive, "kept.assay.%ld-abcdef.part", (long)getpid());
+    write_text(test_path(alive), "");
+    write_text(test_path("kept.assay.4194304-claims.part"), "");
+    write_text(test_path("kept.assay.4194304-abcdef.part"), "");
+    fd = open(test_path("kept.assay.4194304-claims.part"), O_RDWR | O_CLOEXEC);
+    CHECK(claim_take(fd, &holder));
+    finish_run(test_path("kept.assay"));
+    CHECK(access(test_path(alive), F_OK) == 0);
+    CHECK(access(test_path("kept.assay.4194304-claims.part"), F_OK) == 0);
+    CHECK(access(test_path("kept.assay.4194304-abcdef.part"), F_OK) != 0);
+    close(fd);
+}
+
+/* A crash during a run is younger than that run's beginning. */
+TEST(a_part_that_is_younger_than_the_run_stays)
+{
+    struct run *run = rich_run(3);
+    struct store_writer *writer;
+    struct error err = {0};
+    int status;
+    pid_t pid;
+
+    OK(store_open(test_path("young.assay"), &writer, &err));
+    usleep(20000); /* the clock of a file system is coarse */
+    pid = start(die_within_a_transaction, test_path("young.assay"));
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    CHECK(test_part_count("young.assay"));
     run_free(run);
 }

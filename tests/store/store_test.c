@@ -3,6 +3,7 @@
 
 #include "store/store.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,17 +131,17 @@ TEST(a_recording_is_a_part_until_it_is_finished)
     struct run *loaded;
 
     OK(store_open(test_path("live.assay"), &writer, &err));
-    CHECK(exists(test_path("live.assay.part")));
+    CHECK(test_part_count("live.assay"));
     OK(store_checkpoint(writer, run, &err));
     CHECK(!exists(test_path("live.assay")));
-    OK(store_load(test_path("live.assay.part"), &loaded, &err));
+    OK(store_load(test_part("live.assay"), &loaded, &err));
     CHECK(run_health_of(loaded)->is_incomplete);
     CHECK_INT(run_scope_count(loaded), run_scope_count(run));
     run_free(loaded);
 
     OK(run_seal(run, &err));
     OK(store_finish(writer, run, &err));
-    CHECK(!exists(test_path("live.assay.part")));
+    CHECK(!test_part_count("live.assay"));
     check_file(test_path("live.assay"), run);
     run_free(run);
 }
@@ -288,7 +289,7 @@ TEST(an_abandoned_recording_leaves_nothing)
 
     OK(store_open(test_path("gone.assay"), &writer, &err));
     store_abandon(writer);
-    CHECK(!exists(test_path("gone.assay.part")));
+    CHECK(!test_part_count("gone.assay"));
     CHECK(!exists(test_path("gone.assay")));
     store_abandon(NULL);
 }
@@ -330,4 +331,30 @@ TEST(a_training_of_before_is_read_by_its_steps)
     CHECK_INT(run_series_find(loaded, "train.loss")->points[0].iteration, 3);
     run_free(loaded);
     run_free(run);
+}
+
+TEST(the_stem_of_a_run_file_is_that_of_its_parts)
+{
+    static const struct {
+        const char *path, *stem;
+    } cases[] = {
+        {"run.assay", "run"},
+        {"run.assay.part", "run"}, /* of earlier versions */
+        {"run.assay.1234-abcdef.part", "run"},
+        {"/a.b/run.assay.1-a2b3c4.part", "/a.b/run"},
+        {"run.1234-abcdef.part", "run"},
+        {"run.assay.1234-ABCDEF.part", "run.assay.1234-ABCDEF"},
+        {"run.assay.x-abcdef.part", "run.assay.x-abcdef"},
+        {"a.1/run", "a.1/run"},
+        {".assay", ".assay"},
+        {"", ""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char stem[64];
+
+        snprintf(stem, sizeof stem, "%.*s", (int)store_stem(cases[i].path),
+                 cases[i].path);
+        CHECK_STR(stem, cases[i].stem);
+    }
 }
