@@ -10,9 +10,22 @@ function(assay_require target module)
   endif()
 endfunction()
 
+# The name under which programs load a shared library: libhdf5_serial.so.103 on
+# Debian 12, .310 on Debian 13.
+function(assay_soname out target)
+  get_target_property(library PkgConfig::${target} INTERFACE_LINK_LIBRARIES)
+  execute_process(COMMAND ${CMAKE_READELF} -d ${library}
+    OUTPUT_VARIABLE dynamic ERROR_QUIET)
+  if(NOT dynamic MATCHES "soname: \\[([^]]+)\\]")
+    message(FATAL_ERROR "${library} is not a shared library.")
+  endif()
+  set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
+endfunction()
+
 assay_require(CAIRO cairo)
 assay_require(EXPAT expat)
 assay_require(HDF5 hdf5)
+assay_soname(HDF5_SONAME HDF5)
 assay_require(JPEG libjpeg)
 assay_require(PNG libpng)
 assay_require(PROTOBUF_C libprotobuf-c)
