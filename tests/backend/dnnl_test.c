@@ -285,6 +285,7 @@ TEST(choices_are_remembered_and_used_again)
     struct engine_options options = dnnl_options(false);
     const char *path = test_path("choices.txt");
     struct str first = {0}, second = {0}, file = {0};
+    char library[32];
 
     options.backend_options.tuning_seconds = 20;
     options.backend_options.choices_path = path;
@@ -296,7 +297,9 @@ TEST(choices_are_remembered_and_used_again)
     CHECK_HAS(str_text(&first), ", measured, ");
     CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
     CHECK_HAS(str_text(&file), "assay kernel choices 1\n");
-    CHECK_HAS(str_text(&file), "2 threads, oneDNN 2.");
+    onednn_version(library, sizeof library);
+    CHECK_HAS(str_text(&file), "2 threads, oneDNN ");
+    CHECK_HAS(str_text(&file), library);
     CHECK_HAS(str_text(&file), "\tn2 c64 h12 w10 o64 k3x3 s1x1 ");
     run_and_explain(&options, "block.conv1", &second);
     CHECK_HAS(str_text(&second), ", remembered, ");

@@ -80,6 +80,17 @@ class Rooms(Tree):
         self.assertIn('the first include is to be "run/run.h"',
                       self.problems())
 
+    def test_a_library_of_several_versions_is_known_to_its_bridge_only(self):
+        self.write("src/rooms.txt", "base:\nbackend: base\n")
+        self.write("src/backend/dnnl/native_internal.h",
+                   "#include <dnnl.h>\n")
+        self.write("src/backend/dnnl/pooling.c", "#include <math.h>\n")
+        self.assertNotIn("src/backend", self.problems())
+        self.write("src/backend/dnnl/pooling.c",
+                   "#include <oneapi/dnnl/dnnl_types.h>\n")
+        self.assertIn("src/backend/dnnl/pooling.c:1: <oneapi/dnnl/dnnl_types.h>"
+                      " is for ", self.problems())
+
     def test_the_table_matches_the_folders_and_has_no_circle(self):
         self.write("src/extra/extra.h", "")
         self.write("src/rooms.txt",
