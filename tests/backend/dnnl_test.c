@@ -292,7 +292,7 @@ TEST(choices_are_remembered_and_used_again)
     run_and_explain(&options, "block.conv1", &first);
     if (strstr(str_text(&first), "the only one")) {
         str_release(&first);
-        SKIP("this processor has one kernel only for a 3x3 convolution");
+        SKIP("oneDNN has one kernel only for a 3x3 convolution here");
     }
     CHECK_HAS(str_text(&first), ", measured, ");
     CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
@@ -358,13 +358,13 @@ TEST(a_remembered_kernel_that_is_not_there_is_measured_anew)
     options.backend_options.tuning_seconds = 20;
     options.backend_options.choices_path = path;
     run_and_explain(&options, "block.conv1", &text);
+    if (strstr(str_text(&text), "the only one")) {
+        str_release(&text);
+        SKIP("oneDNN has one kernel only for a 3x3 convolution here");
+    }
     CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
     line = strstr(str_text(&file), "\tn2 c64 h12 w10 o64 k3x3 ");
-    if (!line) {
-        str_release(&text);
-        str_release(&file);
-        SKIP("this processor has one kernel only for a 3x3 convolution");
-    }
+    CHECK(line != NULL);
     line = strchr(line + 1, '\t');
     CHECK_INT(str_append_n(&stale, file.text, (size_t)(line - file.text)),
               ASSAY_OK);
