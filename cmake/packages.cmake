@@ -29,9 +29,12 @@ assay_soname(HDF5_SONAME HDF5)
 assay_require(JPEG libjpeg)
 assay_require(PNG libpng)
 assay_require(PROTOBUF_C libprotobuf-c)
-find_program(PROTOC_C protoc-c)
-if(NOT PROTOC_C)
-  message(FATAL_ERROR "protoc-c is missing. "
+# protoc finds its plug-in for C by itself. protoc-c is the older way, which
+# protobuf-c 1.5 warns of.
+find_program(PROTOC NAMES protoc protoc-c)
+find_program(PROTOC_GEN_C protoc-gen-c)
+if(NOT PROTOC OR NOT PROTOC_GEN_C)
+  message(FATAL_ERROR "protoc or its plug-in for C is missing. "
     "`scripts/setup.sh build` installs or names the Debian package.")
 endif()
 assay_require(SQLITE sqlite3)
