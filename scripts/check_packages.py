@@ -3,8 +3,9 @@
 
     scripts/check_packages.py ROOT
 
-packages/*.txt hold the names, each once and in order; scripts/setup.sh alone
-installs them, and nothing else in the tree says what to install.
+packages/*.txt hold the names, each once and in order, packages/names.table
+what those of them are called on other systems; scripts/setup.sh alone installs
+them, and nothing else in the tree says what to install.
 """
 import pathlib
 import re
@@ -19,6 +20,24 @@ def read_list(path):
     return [line for line in lines if line]
 
 
+def check_table(path, home):
+    """A row for each name that differs: it is in a list, and in order."""
+    head, *rows = [line.split() for line in read_list(path)] or [[]]
+    where = f"packages/{path.name}"
+    if not head or any(not re.fullmatch(r"\w+-[\d.]+", name)
+                       for name in head):
+        yield f"{where}: the columns are to be ID-VERSION_ID"
+    if rows != sorted(rows):
+        yield f"{where}: not in order"
+    for row in rows:
+        if len(row) != len(head):
+            yield f"{where}: {row[0]}: {len(row)} columns, not {len(head)}"
+        if row[0] not in home:
+            yield f"{where}: {row[0]} is in no list"
+        if all(name == "=" for name in row[1:]):
+            yield f"{where}: {row[0]} is called the same everywhere"
+
+
 def check(root):
     home = {}
     for path in sorted((root / "packages").glob("*.txt")):
@@ -29,6 +48,8 @@ def check(root):
             if name in home:
                 yield f"packages/{path.name}: {name} is in {home[name]} too"
             home[name] = f"packages/{path.name}"
+    for path in sorted((root / "packages").glob("*.table")):
+        yield from check_table(path, home)
     for folder, pattern in ((".", "*"), (".ci", "*"), ("cmake", "*"),
                             ("docs", "**/*.md"), ("scripts", "*.sh")):
         for path in sorted((root / folder).glob(pattern)):

@@ -7,6 +7,7 @@
 - a header named *_internal.h stays inside its room;
 - "room/file.h" is the only way to write it, and the file exists;
 - a source file includes its own header first;
+- a library whose versions differ is known to the files that bridge them only;
 - examples/ and include/ know the public headers only.
 """
 import pathlib
@@ -15,6 +16,10 @@ import sys
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]',
                      re.MULTILINE)
+
+# Headers of libraries, by how their names begin, and who may include them.
+BRIDGES = {"dnnl": ("backend/dnnl/native_internal.h",
+                    "backend/dnnl/library.c")}
 
 
 def read_rooms(path):
@@ -63,6 +68,17 @@ def includes(path):
         yield text.count("\n", 0, match.start()) + 1, *match.groups()
 
 
+def library_of(name):
+    """dnnl of oneapi/dnnl/dnnl_types.h."""
+    return re.split("[._]", name.rpartition("/")[2])[0]
+
+
+def may_know(root, path, name):
+    """False for a library's header in a file that does not bridge it."""
+    own = path.relative_to(root / "src").as_posix()
+    return own in BRIDGES.get(library_of(name), (own,))
+
+
 def check_room_file(root, path, room, allowed):
     where = path.relative_to(root)
     own = f"{room}/{path.stem}.h"
@@ -71,6 +87,9 @@ def check_room_file(root, path, room, allowed):
         if n == 0 and has_own and name not in (own, f"{own[:-2]}_internal.h"):
             yield f'{where}:{line}: the first include is to be "{own}"'
         if quote == "<":
+            if not may_know(root, path, name):
+                yield (f"{where}:{line}: <{name}> is for "
+                       + " and ".join(BRIDGES[library_of(name)]))
             continue
         other = name.partition("/")[0]
         if not (root / "src" / name).is_file() or "/" not in name:

@@ -4,30 +4,72 @@
 #
 #   scripts/setup.sh build test
 #
-# Lists: packages/build.txt, packages/test.txt, packages/develop.txt.
+# Lists: packages/build.txt, packages/test.txt, packages/develop.txt, with the
+# names of Debian 12; packages/names.table has those that differ elsewhere.
+# ASSAY_OS_RELEASE is read in place of /etc/os-release.
 set -eu
 cd "$(dirname "$0")/.."
 
-# shellcheck disable=SC2046 # one word a package
-set -- $(for list in "$@"; do sed 's/#.*//' "packages/$list.txt"; done)
-wanted=$*
+os_release() {
+    sed -n "s/^$1=//p" "${ASSAY_OS_RELEASE:-/etc/os-release}" 2>/dev/null |
+        tr -d '"'
+}
+distribution=$(os_release ID)
+version=$(os_release VERSION_ID)
+
+# The names of the lists as this system has them, one per line; "-NAME" for a
+# package that it does not have.
+names_here() {
+    for list in "$@"; do sed 's/#.*//' "packages/$list.txt"; done |
+        awk -v id="$distribution" -v version="$version" '
+            FILENAME != "-" && (/^#/ || !NF) { next }
+            FILENAME != "-" && !column {
+                column = 1
+                for (i = 1; i <= NF; i++)
+                    if (index($i, id "-") == 1 && !is_exact) {
+                        column = i
+                        is_exact = $i == id "-" version
+                    }
+                next
+            }
+            FILENAME != "-" {
+                if ($column == "-") here[$1] = "-" $1
+                else if ($column != "=") here[$1] = $column
+                next
+            }
+            NF {
+                name = $1 in here ? here[$1] : $1
+                if (!is_named[name]++) print name
+            }
+        ' packages/names.table -
+}
+
+wanted=
+nowhere=
+for package in $(names_here "$@"); do
+    case $package in
+    -*) nowhere="$nowhere ${package#-}" ;;
+    *) wanted="$wanted $package" ;;
+    esac
+done
 
 if ! command -v dpkg-query >/dev/null; then
     cat >&2 <<END
 assay: this system does not use Debian packages, so nothing can be installed
 or checked for you. Install what corresponds to these with your own package
 manager, then run make again with ASSAY_SKIP_SETUP=1:
-  $wanted
+ $wanted
 On Debian the command is
-  apt-get install --no-install-recommends $wanted
+  apt-get install --no-install-recommends$wanted
 END
     exit 1
 fi
 
-present=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" \
+# shellcheck disable=SC2086 # a list of names
+present=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted \
     2>/dev/null | sed -n 's/^installed //p' | tr '\n' ' ')
 missing=
-for package in "$@"; do
+for package in $wanted; do
     case " $present " in
     *" $package "*) ;;
     *) missing="$missing $package" ;;
@@ -35,8 +77,15 @@ for package in "$@"; do
 done
 [ -n "$missing" ] || exit 0
 
-distribution=$(sed -n 's/^ID=//p' /etc/os-release)
-if [ "$(id -u)" -ne 0 ] || [ "$distribution" != debian ]; then
+if [ -n "$nowhere" ]; then
+    echo "assay: $distribution $version has no packages for:$nowhere" >&2
+    echo "The tests that need them are skipped." >&2
+fi
+may_install() {
+    [ "$(id -u)" -eq 0 ] || return 1
+    [ "$distribution" = debian ] || [ "$distribution" = ubuntu ]
+}
+if ! may_install; then
     echo "assay: these packages are missing:$missing" >&2
     echo "Install them, then run make again:" >&2
     echo "  sudo apt-get install --no-install-recommends$missing" >&2

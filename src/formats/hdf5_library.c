@@ -24,11 +24,15 @@ static bool read_id(void *handle, const char *name, hid_t *id)
     return symbol;
 }
 
+/* The name as the library has it, where the header's stands for another. */
+#define HDF5_TEXT(name) #name
+
 static bool find_all(void *handle, struct hdf5_library *library)
 {
     bool is_found = true;
 
-#define HDF5_FIND(name) is_found &= find(handle, #name, &library->name);
+#define HDF5_FIND(name)                                                        \
+    is_found &= find(handle, HDF5_TEXT(name), &library->name);
     HDF5_FUNCTIONS(HDF5_FIND)
 #undef HDF5_FIND
     return is_found;
@@ -46,14 +50,13 @@ static bool is_fitting(const struct hdf5_library *library)
 enum assay_status hdf5_library_load(struct hdf5_library *library,
                                     struct error *err)
 {
-    void *handle = dlopen("libhdf5_serial.so.103", RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(ASSAY_HDF5_SONAME, RTLD_NOW | RTLD_LOCAL);
 
     if (!handle)
-        handle = dlopen("libhdf5.so.103", RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "libhdf5_serial.so.103, which reads Keras' weights, "
-                         "cannot be loaded; is libhdf5-103-1 installed?");
+                         "%s, which reads Keras' weights, cannot be loaded; "
+                         "install HDF5 %d.%d, with which assay was built",
+                         ASSAY_HDF5_SONAME, H5_VERS_MAJOR, H5_VERS_MINOR);
     if (!find_all(handle, library) || !is_fitting(library) ||
         library->H5open() < 0 ||
         !read_id(handle, "H5P_CLS_FILE_ACCESS_ID_g", &library->file_access) ||

@@ -9,6 +9,9 @@
 
 #include "base/error.h"
 
+/* The interface of HDF5 1.10. Later versions keep it under other names
+ * (H5Ovisit1, H5O_info1_t) and define those of 1.10 as macros for them. */
+#define H5_USE_110_API
 #include <hdf5.h>
 
 #define HDF5_FUNCTIONS(X)                                                      \
@@ -29,7 +32,7 @@
     X(H5Fclose)                                                                \
     X(H5Fget_filesize)                                                         \
     X(H5Fopen)                                                                 \
-    X(H5Ovisit1)                                                               \
+    X(H5Ovisit)                                                                \
     X(H5Pclose)                                                                \
     X(H5Pcreate)                                                               \
     X(H5Pget_external_count)                                                   \

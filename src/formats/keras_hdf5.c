@@ -77,8 +77,8 @@ static enum assay_status list_datasets(struct keras_hdf5 *file,
                          "HDF5 cannot open it: it is damaged, cut off or no "
                          "HDF5 file");
     if (file->lib.H5Fget_filesize(file->file, &bytes) < 0 ||
-        file->lib.H5Ovisit1(file->file, H5_INDEX_NAME, H5_ITER_INC, note_object,
-                            file) < 0)
+        file->lib.H5Ovisit(file->file, H5_INDEX_NAME, H5_ITER_INC, note_object,
+                           file) < 0)
         return file->is_out_of_memory
                    ? error_nomem(err, file->n * sizeof *file->paths,
                                  "the names of datasets")

@@ -138,9 +138,9 @@ static void add_gemm(const struct layer_sizes *s, enum pass pass, double *out)
 
     if (pass == PASS_BY_INPUT)
         columns = s->batch * area(s->in_size) * s->out * area(s->kernel);
-    out[LAYER_IM2COL + pass] = columns;
-    out[LAYER_GEMM + pass] = s->batch * area(s->out_size) * s->in / s->groups *
-                             s->out * area(s->kernel);
+    out[LAYER_IM2COL + (int)pass] = columns;
+    out[LAYER_GEMM + (int)pass] = s->batch * area(s->out_size) * s->in /
+                                  s->groups * s->out * area(s->kernel);
 }
 
 /* Transforms of the three tensors of a pass, padded to the same size, and the
@@ -152,8 +152,8 @@ static void add_fft(const struct layer_sizes *s, enum pass pass, double *out)
     double plane = side[0] * (floor(side[1] / 2) + 1);
     double planes = s->batch * (s->in + s->out) + s->in * s->out / s->groups;
 
-    out[LAYER_FFT_SIZE + pass] = 2 * plane * planes;
-    out[LAYER_FFT + pass] =
+    out[LAYER_FFT_SIZE + (int)pass] = 2 * plane * planes;
+    out[LAYER_FFT + (int)pass] =
         2.5 * area(side) * log2(fmax(area(side), 2)) * planes +
         4 * plane * s->batch * s->in * s->out / s->groups;
 }

@@ -285,18 +285,21 @@ TEST(choices_are_remembered_and_used_again)
     struct engine_options options = dnnl_options(false);
     const char *path = test_path("choices.txt");
     struct str first = {0}, second = {0}, file = {0};
+    char library[32];
 
     options.backend_options.tuning_seconds = 20;
     options.backend_options.choices_path = path;
     run_and_explain(&options, "block.conv1", &first);
     if (strstr(str_text(&first), "the only one")) {
         str_release(&first);
-        SKIP("this processor has one kernel only for a 3x3 convolution");
+        SKIP("oneDNN has one kernel only for a 3x3 convolution here");
     }
     CHECK_HAS(str_text(&first), ", measured, ");
     CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
     CHECK_HAS(str_text(&file), "assay kernel choices 1\n");
-    CHECK_HAS(str_text(&file), "2 threads, oneDNN 2.");
+    onednn_version(library, sizeof library);
+    CHECK_HAS(str_text(&file), "2 threads, oneDNN ");
+    CHECK_HAS(str_text(&file), library);
     CHECK_HAS(str_text(&file), "\tn2 c64 h12 w10 o64 k3x3 s1x1 ");
     run_and_explain(&options, "block.conv1", &second);
     CHECK_HAS(str_text(&second), ", remembered, ");
@@ -355,13 +358,13 @@ TEST(a_remembered_kernel_that_is_not_there_is_measured_anew)
     options.backend_options.tuning_seconds = 20;
     options.backend_options.choices_path = path;
     run_and_explain(&options, "block.conv1", &text);
+    if (strstr(str_text(&text), "the only one")) {
+        str_release(&text);
+        SKIP("oneDNN has one kernel only for a 3x3 convolution here");
+    }
     CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
     line = strstr(str_text(&file), "\tn2 c64 h12 w10 o64 k3x3 ");
-    if (!line) {
-        str_release(&text);
-        str_release(&file);
-        SKIP("this processor has one kernel only for a 3x3 convolution");
-    }
+    CHECK(line != NULL);
     line = strchr(line + 1, '\t');
     CHECK_INT(str_append_n(&stale, file.text, (size_t)(line - file.text)),
               ASSAY_OK);

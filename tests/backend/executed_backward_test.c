@@ -153,7 +153,7 @@ TEST(winograd_does_fewer_products_both_ways)
     uint64_t forward, data, weights;
 
     if (count(cost.kernels, "winograd jit_wino_4x3") < 3)
-        SKIP("there are no Winograd kernels for this processor");
+        SKIP("oneDNN has no Winograd kernels for this processor");
     forward = products + 20 * (288 * 64 + 160 * 128) + 135 * pairs;
     data = products + 20 * (288 * 128 + 160 * 64) + 135 * pairs;
     weights = products + 20 * (288 * 64 + 160 * 128) + 117 * pairs;
@@ -170,7 +170,7 @@ TEST(of_a_large_map_winograd_does_a_quarter)
         (double)cost.backward.done_flops / (2 * (double)cost.backward.macs);
 
     if (count(cost.kernels, "winograd jit_wino_4x3") < 3)
-        SKIP("there are no Winograd kernels for this processor");
+        SKIP("oneDNN has no Winograd kernels for this processor");
     CHECK(share > 36.0 / (16 * 9));
     CHECK(share < 36.0 / (16 * 9) + 0.05);
 }
@@ -190,7 +190,7 @@ TEST(bands_are_counted_as_they_ran)
     data = strstr(cost.kernels, "backward to the data");
     bands = data ? strstr(data, "in bands of ") : NULL;
     if (!bands || count(cost.kernels, "winograd jit_wino_4x3") < 3)
-        SKIP("there are no Winograd kernels for this processor");
+        SKIP("oneDNN has no Winograd kernels for this processor");
     rows = strtoull(bands + strlen("in bands of "), NULL, 10);
     n_bands = (64 + rows - 1) / rows;
     tiles = (rows + 2 + 3) / 4 * 16;

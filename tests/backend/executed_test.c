@@ -130,7 +130,7 @@ TEST(winograd_does_fewer_products_and_its_transforms)
 
     str_release(&kernel);
     if (!is_winograd)
-        SKIP("there is no Winograd kernel for this processor");
+        SKIP("oneDNN has no Winograd kernel for this processor");
     if (is_small)
         CHECK_INT(cost.done_flops,
                   63 * (2 * 16 * 64 * 128 + 32 * 64 + 24 * 128));

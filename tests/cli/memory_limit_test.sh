@@ -12,9 +12,23 @@ cd "$scratch"
 XDG_CACHE_HOME=$scratch/cache
 export XDG_CACHE_HOME
 
-# refuse KILOBYTES PATTERN OPTION...: what comes of so much address space.
+# What the program needs to be loaded with its libraries, which differ between
+# systems: the least limit, in kB, under which it says its version.
+least=1000
+enough=200000
+while [ $((enough - least)) -gt 200 ]; do
+    middle=$(((least + enough) / 2))
+    if (ulimit -v "$middle" && exec "$program" --version) >out 2>&1; then
+        enough=$middle
+    else
+        least=$middle
+    fi
+done 2>/dev/null
+
+# refuse KILOBYTES PATTERN OPTION...: what comes of so much address space beyond
+# that.
 refuse() {
-    limit=$1
+    limit=$((enough + $1))
     pattern=$2
     shift 2
     echo old >run.assay
@@ -34,14 +48,14 @@ refuse() {
 }
 
 wanted='out of memory: [0-9.]+ [KM]iB wanted for '
-refuse 60000 'no memory for the recorder|'"$wanted"
-refuse 150000 "$wanted" --min-size 64 --threads 2
-refuse 300000 "no memory for 2 threads|$wanted" --min-size 64 --threads 2
+refuse 1200 'no memory for the recorder|'"$wanted"
+refuse 91000 "$wanted" --min-size 64 --threads 2
+refuse 241000 "no memory for 2 threads|$wanted" --min-size 64 --threads 2
 # Where the code of kernels is generated, which the library does not survive
 # without memory.
-for limit in 330000 334000 338000 340000 342000 346000; do
-    refuse "$limit" "no memory for 2 threads|$wanted" --min-size 64 --threads 2
+for more in 271000 275000 279000 281000 283000 287000; do
+    refuse "$more" "no memory for 2 threads|$wanted" --min-size 64 --threads 2
 done
-refuse 450000 "$wanted" --threads 2
-refuse 600000 'no memory for 300 threads, [0-9]+ can be started' --threads 300
+refuse 391000 "$wanted" --threads 2
+refuse 541000 'no memory for 300 threads, [0-9]+ can be started' --threads 300
 echo "every limit was told"

@@ -80,6 +80,17 @@ class Rooms(Tree):
         self.assertIn('the first include is to be "run/run.h"',
                       self.problems())
 
+    def test_a_library_of_several_versions_is_known_to_its_bridge_only(self):
+        self.write("src/rooms.txt", "base:\nbackend: base\n")
+        self.write("src/backend/dnnl/native_internal.h",
+                   "#include <dnnl.h>\n")
+        self.write("src/backend/dnnl/pooling.c", "#include <math.h>\n")
+        self.assertNotIn("src/backend", self.problems())
+        self.write("src/backend/dnnl/pooling.c",
+                   "#include <oneapi/dnnl/dnnl_types.h>\n")
+        self.assertIn("src/backend/dnnl/pooling.c:1: <oneapi/dnnl/dnnl_types.h>"
+                      " is for ", self.problems())
+
     def test_the_table_matches_the_folders_and_has_no_circle(self):
         self.write("src/extra/extra.h", "")
         self.write("src/rooms.txt",
@@ -156,6 +167,22 @@ class Packages(Tree):
         self.write("packages/test.txt", "python3\ngcc\n")
         self.assertIn("gcc is in packages/build.txt too", self.problems())
         self.assertIn("packages/test.txt: not in order", self.problems())
+
+    def test_a_name_of_another_system_belongs_to_one_of_the_lists(self):
+        self.write("packages/build.txt", "gcc\nlibjpeg-dev\npkg-config\n")
+        rows = "libjpeg-dev = jpeg-dev\npkg-config pkgconf -\n"
+        head = "# names\ndebian-12 debian-13 ubuntu-24.04\n"
+        self.write("packages/names.table", head + rows)
+        self.assertEqual(self.problems(), "")
+        self.write("packages/names.table", head + rows + "cmake = x y\n"
+                   "gcc = =\n")
+        found = self.problems()
+        self.assertIn("packages/names.table: not in order", found)
+        self.assertIn("cmake is in no list", found)
+        self.assertIn("cmake: 4 columns, not 3", found)
+        self.assertIn("gcc is called the same everywhere", found)
+        self.write("packages/names.table", rows)
+        self.assertIn("are to be ID-VERSION_ID", self.problems())
 
     def test_only_setup_installs(self):
         self.write("scripts/setup.sh", "apt-get install x\n")

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What scripts/setup.sh does where it may not install: it names the packages
-# that are missing and the command, and stops.
+# that are missing, as this system calls them, and the command, and stops; and
+# where it may: it installs these.
 #
 #   setup_test.sh ROOT
 set -eu
@@ -32,6 +33,7 @@ if ! command -v dpkg-query >/dev/null; then
     exit 77
 fi
 
+echo 'debian-12' >"$place/packages/names.table"
 echo libc6 >"$place/packages/build.txt"
 echo '# a comment' >"$place/packages/test.txt"
 setup as_nobody || fail "it stopped although nothing is missing:"
@@ -46,7 +48,7 @@ grep -q '^  sudo apt-get install .* assay-no-such-package$' "$place/said" ||
 
 # A machine without dpkg: only these programs are there.
 mkdir "$place/bin"
-for program in cat dirname sed sh; do
+for program in awk cat dirname sed sh tr; do
     ln -s "$(command -v "$program")" "$place/bin/$program"
 done
 if setup as_nobody env PATH="$place/bin"; then
@@ -55,3 +57,63 @@ fi
 grep -q '^  libc6 assay-no-such-package$' "$place/said" ||
     fail "it does not name what is needed:"
 grep -q 'ASSAY_SKIP_SETUP=1' "$place/said" || fail "it gives no way on:"
+
+# Other systems, as the programs tell that setup.sh asks: nothing is installed,
+# and apt-get writes down what it is asked to do.
+other=$place/other
+mkdir "$other"
+cat >"$other/id" <<END
+#!/bin/sh
+cat "$place/uid"
+END
+printf '#!/bin/sh\nexit 1\n' >"$other/dpkg-query"
+cat >"$other/apt-get" <<END
+#!/bin/sh
+echo "\$*" >>"$place/asked"
+END
+chmod +x "$other"/*
+
+# there UID ID VERSION_ID: what setup.sh does there.
+there() {
+    echo "$1" >"$place/uid"
+    printf 'NAME="Some System"\nID=%s\nVERSION_ID="%s"\n' "$2" "$3" \
+        >"$place/os-release"
+    : >"$place/asked"
+    setup env PATH="$other:$PATH" ASSAY_OS_RELEASE="$place/os-release"
+}
+# installs NAMES: that and nothing else was asked of apt-get.
+installs() {
+    grep -q -- "--no-install-recommends $1\$" "$place/asked" ||
+        fail "it did not install $1: $(cat "$place/asked")"
+}
+
+cat >"$place/packages/names.table" <<END
+# A comment.
+debian-12  debian-13  ubuntu-22.04  ubuntu-24.04
+browser    =          -             -
+jpeg       =          turbo         turbo
+sanitizer  =          compiler      =
+END
+printf 'compiler # a comment\njpeg\n' >"$place/packages/build.txt"
+printf 'browser\nsanitizer\n' >"$place/packages/test.txt"
+
+there 0 debian 12 || fail "it failed on Debian 12:"
+installs 'compiler jpeg browser sanitizer'
+there 0 debian 13 || fail "it failed on Debian 13:"
+installs 'compiler jpeg browser sanitizer'
+there 0 debian '' || fail "it failed on a Debian without a version:"
+installs 'compiler jpeg browser sanitizer'
+there 0 ubuntu 22.04 || fail "it failed on Ubuntu 22.04:"
+installs 'compiler turbo'
+grep -q 'ubuntu 22.04 has no packages for: browser$' "$place/said" ||
+    fail "it does not name what Ubuntu does not have:"
+there 0 ubuntu 26.04 || fail "it failed on a later Ubuntu:"
+installs 'compiler turbo sanitizer'
+
+if there 1000 ubuntu 24.04; then fail "it went on as another user:"; fi
+grep -q 'missing: compiler turbo sanitizer$' "$place/said" ||
+    fail "it does not name packages as Ubuntu does:"
+if there 0 other 1; then fail "it went on where it may not install:"; fi
+grep -q 'missing: compiler jpeg browser sanitizer$' "$place/said" ||
+    fail "it does not name packages as Debian 12 does:"
+[ ! -s "$place/asked" ] || fail "it asked apt-get where it may not install:"

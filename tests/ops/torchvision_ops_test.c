@@ -12,6 +12,7 @@
 #include "ops/rpn_nms.h"
 #include "ops/rpn_top_k.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,8 +147,9 @@ static void check_shape(const struct tensor *got, const struct tensor *want)
     CHECK_INT(got->dtype, want->dtype);
 }
 
-/* Within 1e-5 of the largest value there is. */
-static void check_floats(const struct tensor *got, const struct tensor *want)
+/* Within 1e-5 of the largest value there is, and what is said besides. */
+static void check_near(const struct tensor *got, const struct tensor *want,
+                       double besides)
 {
     size_t n = tensor_elements(want);
     double most = 0, worst = 0;
@@ -158,7 +160,12 @@ static void check_floats(const struct tensor *got, const struct tensor *want)
     for (size_t i = 0; i < n; i++)
         worst = fmax(worst, fabs((double)tensor_f32(got)[i] -
                                  (double)tensor_f32(want)[i]));
-    CHECK_NEAR(worst, 0, 1e-5 * most);
+    CHECK_NEAR(worst, 0, 1e-5 * most + besides);
+}
+
+static void check_floats(const struct tensor *got, const struct tensor *want)
+{
+    check_near(got, want, 0);
 }
 
 static void check_integers(const struct tensor *got, const struct tensor *want)
@@ -180,10 +187,29 @@ static struct detection_transform_attrs transform_attrs(int64_t min_size,
     };
 }
 
+/* What two versions of PyTorch may differ by: a place in the image is computed
+ * in float32, with or without a fused multiply-add (2.6 has one), so that it is
+ * known to a rounding of the longest side. Neighbours differ by up to 1, which
+ * is then divided by the smallest deviation. */
+static double rounded_places(const struct tensor *const *images, size_t n)
+{
+    int64_t longest = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 1; k < 3; k++) {
+            if (images[i]->shape.dims[k] > longest)
+                longest = images[i]->shape.dims[k];
+        }
+    }
+    return (double)longest * FLT_EPSILON / 0.224;
+}
+
 TEST(images_are_resized_and_batched_as_torchvision_does)
 {
+    int k;
+
     make_goldens();
-    for (int k = 0; find_golden("transform", k, "attrs"); k++) {
+    for (k = 0; find_golden("transform", k, "attrs"); k++) {
         const int64_t *sizes = tensor_i64(golden("transform", k, "attrs"));
         struct detection_transform_attrs attrs =
             transform_attrs(sizes[1], sizes[2]);
@@ -196,13 +222,14 @@ TEST(images_are_resized_and_batched_as_torchvision_does)
             CHECK_STATUS(op_run(&op_detection_transform, &attrs, op_ways[way],
                                 images, n, out, TRANSFORM_OUTPUTS),
                          ASSAY_OK, &op_err);
-            check_floats(&out[TRANSFORM_BATCH],
-                         golden("transform", k, "batch"));
+            check_near(&out[TRANSFORM_BATCH], golden("transform", k, "batch"),
+                       rounded_places(images, n));
             check_integers(&out[TRANSFORM_SIZES],
                            golden("transform", k, "sizes"));
             op_release(out, TRANSFORM_OUTPUTS);
         }
     }
+    CHECK(k >= 4); /* a version may leave one out: see size_of() there */
 }
 
 static const struct tensor *golden_named(const char *name)

@@ -45,7 +45,7 @@ static void execute(const char *path, const char *sql)
 /* As the first version of this program wrote them. */
 TEST(a_log_without_rounds_is_read_as_one_of_one_round)
 {
-    const char *path = test_path("old.sqlite");
+    const char *path = test_path("first_version.sqlite");
     struct campaign_result before;
     struct campaign_log *log;
     struct error err = {0};

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct fingerprint *learn(const struct data_set *set, const char *train)
@@ -262,15 +263,20 @@ TEST(errors_are_counted_on_rows_not_seen)
     data_set_release(&set);
 }
 
-/* The least y that the line of means, the only one so thick, comes to. */
+/* The least y that the line of means, the only one so thick, comes to. Cairo
+ * writes stroke-width:1.4 or, since 1.18, stroke-width="1.4". */
 static double highest_mean(const char *svg)
 {
     double highest = 1e9, y[2];
     const char *at = svg;
 
-    while ((at = strstr(at, "stroke-width:1.4"))) {
-        const char *path = strstr(at, "d=\"M ");
+    while ((at = strstr(at, "stroke-width"))) {
+        const char *path;
 
+        at += strlen("stroke-width");
+        if (strtod(at + strspn(at, ":=\""), NULL) != 1.4)
+            continue;
+        path = strstr(at, "d=\"M ");
         CHECK(path &&
               sscanf(path, "d=\"M %*f %lf L %*f %lf", &y[0], &y[1]) == 2);
         highest = fmin(highest, fmin(y[0], y[1]));

@@ -42,13 +42,12 @@ struct choices {
 
 static void write_machine(struct choices *choices, int n_threads)
 {
-    const dnnl_version_t *version = dnnl_version();
-    char processor[128] = "unknown processor";
+    char processor[128] = "unknown processor", library[32];
 
     processor_name("", processor, sizeof processor);
-    snprintf(choices->machine, sizeof choices->machine,
-             "%s, %d threads, oneDNN %d.%d.%d", processor, n_threads,
-             version->major, version->minor, version->patch);
+    onednn_version(library, sizeof library);
+    snprintf(choices->machine, sizeof choices->machine, "%s, %d threads, %s",
+             processor, n_threads, library);
 }
 
 static enum assay_status put(struct choices *choices, const char *key,

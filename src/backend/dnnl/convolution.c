@@ -13,41 +13,29 @@ static struct shape grouped(const struct shape *w, int64_t groups)
                     w->dims[3]);
 }
 
-static dnnl_status_t describe(const struct job *job, dnnl_alg_kind_t algorithm,
-                              const dnnl_memory_desc_t *src,
-                              const dnnl_memory_desc_t *dst,
-                              dnnl_convolution_desc_t *out)
+static void describe(struct onednn *dn, const struct job *job,
+                     const struct layout *src, const struct layout *dst,
+                     struct operation *out)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     struct shape w = grouped(&job->weight->shape, attrs->groups);
-    dnnl_memory_desc_t weights = desc_any(&w), bias;
-    dnnl_dims_t dilation = {attrs->dilation[0] - 1, attrs->dilation[1] - 1};
-    struct dims before = dims_of(attrs->before, 2);
-    struct dims after = dims_of(attrs->after, 2);
-    const struct tensor *given =
+    const struct tensor *bias =
         job->direction == DIRECTION_WEIGHTS ? job->bias_gradient : job->bias;
 
-    if (job->is_band && job->direction == DIRECTION_FORWARD)
-        before.of[0] = after.of[0] = 0;
-    if (given)
-        bias = desc_dense(&given->shape);
-    switch (job->direction) {
-    case DIRECTION_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(
-            out, job->kind, algorithm, src, &weights, given ? &bias : NULL, dst,
-            dims_of(attrs->stride, 2).of, dilation, before.of, after.of);
-    case DIRECTION_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(
-            out, algorithm, dst, &weights, src, dims_of(attrs->stride, 2).of,
-            dilation, before.of, after.of);
-    case DIRECTION_WEIGHTS:
-        return dnnl_dilated_convolution_backward_weights_desc_init(
-            out, algorithm, src, &weights, given ? &bias : NULL, dst,
-            dims_of(attrs->stride, 2).of, dilation, before.of, after.of);
-    case N_DIRECTIONS:
-        break;
+    *out = (struct operation){.kind = OPERATION_CONVOLUTION,
+                              .src = src,
+                              .weights = layout_any(dn, &w),
+                              .dst = dst};
+    if (bias)
+        out->bias = layout_dense(dn, &bias->shape);
+    for (int i = 0; i < 2; i++) {
+        out->stride[i] = attrs->stride[i];
+        out->gaps[i] = attrs->dilation[i] - 1;
+        out->before[i] = attrs->before[i];
+        out->after[i] = attrs->after[i];
     }
-    return dnnl_invalid_arguments;
+    if (job->is_band && job->direction == DIRECTION_FORWARD)
+        out->before[0] = out->after[0] = 0;
 }
 
 /* A copy of the weights, scaled. */
@@ -72,31 +60,26 @@ static enum assay_status scale_weights(const struct job *job,
     return ASSAY_OK;
 }
 
-static dnnl_status_t describe_conv2d(const struct job *job,
-                                     dnnl_alg_kind_t algorithm,
-                                     dnnl_convolution_desc_t *out)
+static bool describe_conv2d(struct onednn *dn, const struct job *job,
+                            struct operation *out)
 {
-    dnnl_memory_desc_t src = desc_any(&job->x->shape), dst = desc_any(&job->y);
-
-    return describe(job, algorithm, &src, &dst, out);
+    describe(dn, job, layout_any(dn, &job->x->shape), layout_any(dn, &job->y),
+             out);
+    return true;
 }
 
 /* A convolution of each channel for itself, left to choose, takes channels
  * last; between convolutions on blocked channels it has to be told that these
  * will do. */
-static dnnl_status_t describe_depthwise(const struct job *job,
-                                        dnnl_alg_kind_t algorithm,
-                                        dnnl_convolution_desc_t *out)
+static bool describe_depthwise(struct onednn *dn, const struct job *job,
+                               struct operation *out)
 {
-    dnnl_memory_desc_t src = desc_of(job->x), dst;
-    struct channel_blocks blocks;
-    dnnl_status_t status;
+    const struct layout *src = layout_of(dn, job->x);
+    const struct layout *dst = layout_like(dn, src, &job->y);
 
-    if (!layout_blocks(job->x, &blocks))
-        return dnnl_unimplemented;
-    status = dnnl_memory_desc_init_by_tag(&dst, 4, dims_of(job->y.dims, 4).of,
-                                          dnnl_f32, blocks.tag);
-    return status ? status : describe(job, algorithm, &src, &dst, out);
+    if (dst)
+        describe(dn, job, src, dst, out);
+    return dst;
 }
 
 static bool is_depthwise(const struct job *job)
@@ -130,14 +113,15 @@ enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
     return st;
 }
 
-void conv2d_set_weight(struct job *job, const struct tensor *const *inputs)
+void conv2d_set_weight(struct onednn *dn, struct job *job,
+                       const struct tensor *const *inputs)
 {
     struct shape w =
         grouped(&inputs[CONV2D_WEIGHT]->shape, conv2d_attrs(job->node)->groups);
 
     job->weight = inputs[CONV2D_WEIGHT];
     job->weight_value = job->node->inputs[CONV2D_WEIGHT];
-    job->weight_desc = desc_dense(&w);
+    job->weight_layout = layout_dense(dn, &w);
     job->scale = conv2d_scale(job->node, inputs);
     if (job->scale) {
         job->scale_value = job->node->inputs[CONV2D_SCALE];
@@ -153,7 +137,7 @@ enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
     struct kernel *kernel;
     enum assay_status st;
 
-    conv2d_set_weight(job, inputs);
+    conv2d_set_weight(dn, job, inputs);
     job->bias = inputs[CONV2D_BIAS];
     job->residual = inputs[CONV2D_RESIDUAL];
     job->has_relu = attrs->has_relu;

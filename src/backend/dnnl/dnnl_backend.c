@@ -9,7 +9,6 @@
 #include "ops/ops.h"
 
 #include <omp.h>
-#include <stdio.h>
 
 /* Which ops there are kernels for; weight_input 0: it has no weight. */
 static const struct {
@@ -68,10 +67,8 @@ static void release(struct backend *backend)
         }
     }
     packed_forget(dn);
-    if (dn->stream)
-        dnnl_stream_destroy(dn->stream);
-    if (dn->engine)
-        dnnl_engine_destroy(dn->engine);
+    layout_forget_all(dn);
+    onednn_close(dn);
     arena_release(&dn->memory);
     mem_free(dn->packed);
     mem_free(dn->kernels);
@@ -122,12 +119,7 @@ static enum assay_status make(const struct graph *graph,
     else
         st = onednn_start_threads(omp_get_max_threads(), err);
     if (!st)
-        st = onednn_status(dnnl_engine_create(&dn->engine, dnnl_cpu, 0),
-                           "start", err);
-    if (!st)
-        st = onednn_status(dnnl_stream_create(&dn->stream, dn->engine,
-                                              dnnl_stream_default_flags),
-                           "make a stream", err);
+        st = onednn_open(dn, err);
     if (!st)
         st = choices_open(options->choices_path, options->choices_text,
                           omp_get_max_threads(), &dn->choices, err);
@@ -182,8 +174,7 @@ static enum assay_status forward(struct backend *backend,
     struct job job = {.node = node,
                       .at = at,
                       .context = context,
-                      .kind = dn->options.is_training ? dnnl_forward_training
-                                                      : dnnl_forward_inference,
+                      .is_training = dn->options.is_training,
                       .x = inputs[0],
                       .scale_value = GRAPH_NONE};
     enum assay_status st = node->op->infer(node, inputs, outputs, err);
@@ -211,11 +202,11 @@ static enum assay_status to_dense(struct backend *backend,
                                   const struct tensor *tensor,
                                   struct tensor *out, struct error *err)
 {
-    dnnl_memory_desc_t dense = desc_dense(&tensor->shape);
+    struct onednn *dn = self(backend);
 
-    onednn_enter(self(backend));
-    return layout_convert(self(backend), context->pool, tensor, &dense, out,
-                          err);
+    onednn_enter(dn);
+    return layout_convert(dn, context->pool, tensor,
+                          layout_dense(dn, &tensor->shape), out, err);
 }
 
 static void pass_over(struct backend *backend)
@@ -258,7 +249,7 @@ static void explain_kernel(enum direction direction,
             sink_printf(sink, "%s%s %.2f ms", i ? "; " : ",",
                         i ? candidate->name : "", candidate->ms);
     }
-    if (kernel->part.rows && kernel->part.rows < kernel->dst.dims[2])
+    if (kernel->part.rows && kernel->part.rows < kernel->dst->shape.dims[2])
         sink_printf(sink, "; in bands of %lld rows",
                     (long long)kernel->part.rows);
     else if (kernel->part.images)
@@ -266,12 +257,11 @@ static void explain_kernel(enum direction direction,
                     (long long)kernel->part.images);
     if (kernel->reorders_x)
         sink_printf(sink, "; x reordered from %s to %s",
-                    kernel->x_layout ? desc_text(&kernel->x_layout->desc)
-                                     : "nchw",
-                    desc_text(&kernel->src));
+                    kernel->x_layout ? layout_text(kernel->x_layout) : "nchw",
+                    layout_text(kernel->src));
     if (kernel->reorders_residual)
         sink_printf(sink, "; residual reordered to %s",
-                    desc_text(&kernel->dst));
+                    layout_text(kernel->dst));
     sink_puts(sink, "\n");
 }
 
@@ -315,14 +305,6 @@ static void memory(const struct backend *backend, size_t *weights_bytes,
     *scratch_bytes = dn->scratch_bytes;
 }
 
-static void library(char *text, size_t size)
-{
-    const dnnl_version_t *version = dnnl_version();
-
-    snprintf(text, size, "oneDNN %d.%d.%d", version->major, version->minor,
-             version->patch);
-}
-
 const struct backend_class backend_dnnl = {
     .name = "onednn",
     .api_version = BACKEND_API_VERSION,
@@ -343,7 +325,7 @@ const struct backend_class backend_dnnl = {
     .executed = executed,
     .executed_backward = executed_back,
     .memory = memory,
-    .library = library,
+    .library = onednn_version,
 };
 
 const struct backend_class *backend_best(void)

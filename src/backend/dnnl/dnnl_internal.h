@@ -1,7 +1,8 @@
 /* backend/dnnl/dnnl_internal.h - what the files of the oneDNN backend share.
  *
- * oneDNN 2's C interface is known in this folder only. One thread at a time,
- * as the engine promises.
+ * They speak of layouts, operations and kernels as this header does. oneDNN's
+ * own C interface, in its versions, is known to the files of native_internal.h
+ * only. One thread at a time, as the engine promises.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BACKEND_DNNL_DNNL_INTERNAL_H
@@ -11,11 +12,34 @@
 #include "base/arena.h"
 #include "ops/op_lanes.h"
 
-#include <dnnl.h>
+struct dnnl_engine;
+struct dnnl_primitive;
+struct dnnl_stream;
 
-/* A description of oneDNN's, interned: equal ones are one pointer. */
+/* Orders of elements that have a name. The channel blocks of a map are: of 1
+ * (dense), of 16, 8 or 4, a single one (channels last). */
+enum order {
+    ORDER_OTHER,
+    ORDER_ANY,          /* left to the kernel */
+    ORDER_DENSE,        /* last dimension fastest */
+    ORDER_BLOCKS_OF_16, /* nChw16c */
+    ORDER_BLOCKS_OF_8,
+    ORDER_BLOCKS_OF_4,
+    ORDER_CHANNELS_LAST, /* nhwc */
+    ORDER_WEIGHTS_16X16  /* of [o,c,kh,kw], 16 inputs by 16 outputs */
+};
+
+/* How the elements of a tensor lie in memory. Interned: equal ones are one
+ * pointer, valid as long as the backend. Of float32, save for what a kernel
+ * leaves for the backward pass and its scratch memory. */
 struct layout {
-    dnnl_memory_desc_t desc;
+    struct shape shape;
+    enum order order;
+    size_t bytes;
+    int64_t channels; /* with those that fill up the last block */
+    int64_t block;    /* elements of the innermost block; 1: there are none */
+    bool is_opaque;   /* not even blocks: Winograd's weights */
+    void *native;     /* the library's own description; NULL: of a scalar */
     struct layout *next;
 };
 
@@ -60,11 +84,11 @@ struct kernel {
     struct kernel *next; /* less recently used */
     struct shape x, y;
     const struct layout *x_layout;
-    dnnl_primitive_t primitive;
-    dnnl_memory_desc_t weights, scratch, workspace;
-    dnnl_memory_desc_t src, dst;           /* of the whole tensors */
-    dnnl_memory_desc_t part_src, part_dst; /* as the primitive sees them */
-    struct part part;                      /* 0 images: all at once */
+    struct dnnl_primitive *primitive;
+    const struct layout *weights, *scratch, *workspace; /* NULL: has none */
+    const struct layout *src, *dst;           /* of the whole tensors */
+    const struct layout *part_src, *part_dst; /* as the primitive sees them */
+    struct part part;                         /* 0 images: all at once */
     struct candidates candidates;
     const char *how; /* "measured", "remembered", ...; NULL: no choice */
     bool reorders_x, reorders_residual;
@@ -73,14 +97,16 @@ struct kernel {
 
 struct choices;
 
+enum { N_LAYOUT_LISTS = 256 };
+
 struct onednn {
     struct backend base; /* first: the engine sees this */
     const struct graph *graph;
     struct backend_options options;
-    dnnl_engine_t engine;
-    dnnl_stream_t stream;
+    struct dnnl_engine *engine;
+    struct dnnl_stream *stream;
     struct arena memory;
-    struct layout *layouts;
+    struct layout *layouts[N_LAYOUT_LISTS]; /* by their shape */
     struct kernel **kernels; /* a list for each direction and node */
     /* In training: of the first input of each node when it ran last. */
     const struct layout **x_layouts;
@@ -106,67 +132,143 @@ void onednn_enter(struct onednn *dn);
 void denormals_flush(struct onednn *dn);
 void denormals_restore(struct onednn *dn);
 
-/* ---- library.c: oneDNN's failures, layouts, reorders -------------------- */
+/* ---- start_threads.c ----------------------------------------------------- */
 
 /* ASSAY_NOMEM where there is no room for so many threads; below 1 is 1. */
 enum assay_status onednn_start_threads(int n_threads, struct error *err);
 
-/* Makes a kernel's code; ASSAY_NOMEM where there is too little memory to try:
- * the library's generator does not survive that. */
-enum assay_status onednn_make(dnnl_primitive_t *primitive,
-                              const_dnnl_primitive_desc_t description,
-                              const char *what, struct error *err);
+/* ---- library.c: what is asked of oneDNN ---------------------------------- */
 
-/* "oneDNN could not WHAT (unimplemented)"; ASSAY_OK where it could. */
-enum assay_status onednn_status(dnnl_status_t status, const char *what,
-                                struct error *err);
+/* "oneDNN 2.6.3" */
+void onednn_version(char *text, size_t size);
+
+enum assay_status onednn_open(struct onednn *dn, struct error *err);
+void onednn_close(struct onednn *dn); /* accepts one that is not open */
+
+enum operation_kind {
+    OPERATION_CONVOLUTION,
+    OPERATION_DECONVOLUTION,
+    OPERATION_INNER_PRODUCT,
+    OPERATION_POOLING,
+    OPERATION_SIGMOID
+};
+
+enum algorithm {
+    ALGORITHM_DIRECT, /* of convolutions */
+    ALGORITHM_WINOGRAD,
+    ALGORITHM_MAX, /* of poolings */
+    ALGORITHM_MEAN,
+    ALGORITHM_MEAN_WITH_PADDING
+};
+
+/* What a primitive is to compute. Layouts are ORDER_ANY where the kernel may
+ * choose; src and dst are what a job's x and y are (see enum direction). */
+struct operation {
+    enum operation_kind kind;
+    enum direction direction;
+    bool is_training; /* forward: leaves what the backward pass needs */
+    enum algorithm algorithm;
+    const struct layout *src, *dst;
+    const struct layout *weights, *bias; /* NULL: has none */
+    int64_t window[2];                   /* of a pooling */
+    int64_t stride[2], before[2], after[2];
+    int64_t gaps[2]; /* between the places of a kernel; 0: none */
+    /* Then, in this order: */
+    bool adds; /* what dst held */
+    bool has_relu;
+    float relu_limit; /* 0: none */
+};
+
+/* Called for each implementation of an operation, the library's favourite
+ * first, with the layout of the node's output, or of the gradient of that.
+ * False ends it. The name is good for the call. */
+typedef bool visit_implementation(const char *name, const struct layout *y,
+                                  void *context);
+
+/* One that has no implementation, as Winograd's in version 3, visits none. */
+enum assay_status onednn_list(struct onednn *dn,
+                              const struct operation *operation,
+                              visit_implementation *visit, void *context,
+                              struct error *err);
+
+/* Makes the primitive and puts it into the kernel with its layouts.
+ * implementation NULL: the library's first; otherwise the one of that name.
+ * ASSAY_NOMEM where there is too little memory to try: the library's generator
+ * of code does not survive that. */
+enum assay_status onednn_make(struct onednn *dn,
+                              const struct operation *operation,
+                              const char *implementation, struct kernel *kernel,
+                              struct error *err);
+void onednn_destroy(struct dnnl_primitive *primitive); /* accepts NULL */
+
+/* What a primitive reads and writes. */
+enum role {
+    ROLE_SRC,
+    ROLE_WEIGHTS,
+    ROLE_BIAS,
+    ROLE_DST,
+    ROLE_WORKSPACE,
+    ROLE_SCRATCH,
+    N_ROLES
+};
 
 struct argument {
-    int id; /* DNNL_ARG_... */
-    const dnnl_memory_desc_t *desc;
+    enum role role;
+    const struct layout *layout;
     void *data;
 };
 
-enum { MAX_ARGUMENTS = 8 };
-
-enum assay_status onednn_execute(struct onednn *dn, dnnl_primitive_t primitive,
+enum assay_status onednn_execute(struct onednn *dn,
+                                 struct dnnl_primitive *primitive,
+                                 enum direction direction,
                                  const struct argument *arguments, size_t n,
                                  struct error *err);
 enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
-                                 const dnnl_memory_desc_t *from,
-                                 const void *data, const dnnl_memory_desc_t *to,
-                                 void *out, struct error *err);
+                                 const struct layout *from, const void *data,
+                                 const struct layout *to, void *out,
+                                 struct error *err);
+/* Reorders all of `from` to the rows from `first` on of `to`. */
+enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
+                                      const struct layout *from,
+                                      const void *data, const struct layout *to,
+                                      int64_t first, void *out,
+                                      struct error *err);
 
-/* Arrays of oneDNN's length: dims_of(attrs->stride, 2).of */
-struct dims {
-    dnnl_dims_t of;
-};
-struct dims dims_of(const int64_t *values, int n);
+/* ---- layout.c ------------------------------------------------------------ */
 
-/* Of float32, last dimension fastest. */
-dnnl_memory_desc_t desc_dense(const struct shape *shape);
-/* Left to the kernel. */
-dnnl_memory_desc_t desc_any(const struct shape *shape);
-dnnl_memory_desc_t desc_of(const struct tensor *tensor);
-/* The layout of one by its name, for another shape; false where it has none. */
-bool desc_like(const dnnl_memory_desc_t *desc, const struct shape *shape,
-               dnnl_memory_desc_t *out);
-/* "nchw", "nhwc", "nChw16c"; "other" for what has no common name. */
-const char *desc_text(const dnnl_memory_desc_t *desc);
-
-enum assay_status layout_intern(struct onednn *dn,
-                                const dnnl_memory_desc_t *desc,
+/* These always answer. Where there is no memory for a new layout, it is one
+ * that is equal to no other, and whatever is to be made from it fails with
+ * ASSAY_NOMEM: see layout_check(). */
+const struct layout *layout_dense(struct onednn *dn, const struct shape *shape);
+const struct layout *layout_any(struct onednn *dn, const struct shape *shape);
+const struct layout *
+layout_ordered(struct onednn *dn, const struct shape *shape, enum order order);
+const struct layout *layout_strided(struct onednn *dn,
+                                    const struct shape *shape,
+                                    const int64_t *strides);
+const struct layout *layout_of(struct onednn *dn, const struct tensor *tensor);
+/* The order of another, for this shape; NULL where it has no name or is none
+ * of maps. */
+const struct layout *layout_like(struct onednn *dn, const struct layout *layout,
+                                 const struct shape *shape);
+/* Of what the library describes; *out is NULL where that is nothing. */
+enum assay_status layout_intern(struct onednn *dn, const void *native,
                                 const struct layout **out, struct error *err);
+void layout_forget_all(struct onednn *dn);
 
-/* A tensor of a description, its padding not yet zeroed. */
-enum assay_status layout_tensor(struct onednn *dn, struct pool *pool,
-                                const dnnl_memory_desc_t *desc,
+enum assay_status layout_check(const struct layout *layout, struct error *err);
+size_t layout_bytes(const struct layout *layout); /* of NULL: 0 */
+/* "nchw", "nhwc", "nChw16c"; "other" for what has no common name. */
+const char *layout_text(const struct layout *layout);
+
+/* A tensor of a layout, its padding not yet zeroed. */
+enum assay_status layout_tensor(struct pool *pool, const struct layout *layout,
                                 const struct shape *shape, struct tensor *out,
                                 struct error *err);
-/* A copy, or where nothing has to be done a share, in that description. */
+/* A copy, or where nothing has to be done a share, in that layout. */
 enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
                                  const struct tensor *tensor,
-                                 const dnnl_memory_desc_t *desc,
+                                 const struct layout *layout,
                                  struct tensor *out, struct error *err);
 
 /* Elements with those that fill up the last block. */
@@ -176,7 +278,7 @@ size_t layout_elements(const struct tensor *tensor);
  * and p pixels is at ((n * n_blocks + c / block) * plane + p) * block +
  * c % block. Dense maps have blocks of 1, channels-last ones a single block. */
 struct channel_blocks {
-    dnnl_format_tag_t tag;
+    enum order order;
     int64_t images, n_blocks, plane, block;
 };
 
@@ -202,15 +304,15 @@ struct job {
     const struct node *node;
     size_t at; /* the node's index */
     enum direction direction;
-    dnnl_prop_kind_t kind; /* forward: of inference, or of training */
+    bool is_training; /* forward */
     const struct op_context *context;
     /* NULL: has none */
     const struct tensor *x, *weight, *scale, *bias, *residual;
     const struct tensor *dy; /* backward to the weights */
     struct tensor *bias_gradient;
     uint32_t weight_value, scale_value;
-    dnnl_memory_desc_t weight_desc; /* of the data as the graph holds it */
-    /* Makes the weights that weight_desc describes; NULL: they are there. */
+    const struct layout *weight_layout; /* of the data as the graph holds it */
+    /* Makes the weights of weight_layout; NULL: they are there. */
     enum assay_status (*prepare)(const struct job *job, struct tensor *out,
                                  struct error *err);
     struct shape y;
@@ -220,22 +322,24 @@ struct job {
     bool is_band;           /* x holds the rows around it: none are added */
     /* What the forward pass leaves for the backward one; NULL: nothing. */
     struct tensor *workspace;
-    const_dnnl_primitive_desc_t hint; /* of the forward pass; may be NULL */
 };
 
 /* The kernel of the node for the job's input, or NULL. */
 struct kernel *kernel_find(struct onednn *dn, const struct job *job);
 
-/* From an operation descriptor of oneDNN's. implementation NULL: the library's
- * first; otherwise the one of that name. */
+/* What the job computes besides: direction, residual, ReLU. */
+void job_complete(const struct job *job, struct operation *operation);
+
+/* Completes the operation. implementation NULL: the library's first; otherwise
+ * the one of that name. */
 enum assay_status kernel_make(struct onednn *dn, const struct job *job,
-                              const_dnnl_op_desc_t description,
+                              const struct operation *operation,
                               const char *implementation, struct kernel **out,
                               struct error *err);
 void kernel_free(struct kernel *kernel); /* accepts NULL */
 /* The library's first, handed to the node. */
 enum assay_status kernel_make_kept(struct onednn *dn, const struct job *job,
-                                   const_dnnl_op_desc_t description,
+                                   const struct operation *operation,
                                    struct kernel **out, struct error *err);
 /* Hands it to the node; the one that waited longest goes where there are too
  * many. */
@@ -259,16 +363,11 @@ enum assay_status kernel_run(struct onednn *dn, const struct job *job,
 struct kernel **kernel_list(const struct onednn *dn, enum direction direction,
                             size_t at);
 
-/* The post-operations and the scratchpad mode of a job. */
-enum assay_status job_attributes(const struct job *job,
-                                 dnnl_primitive_attr_t *out, struct error *err);
-
 /* ---- parts.c: large maps, a part after the other ------------------------- */
 
-/* Fills in the descriptor for an algorithm; may refuse. */
-typedef dnnl_status_t describe_convolution(const struct job *job,
-                                           dnnl_alg_kind_t algorithm,
-                                           dnnl_convolution_desc_t *out);
+/* Fills in the operation, its algorithm aside; false where it cannot. */
+typedef bool describe_convolution(struct onednn *dn, const struct job *job,
+                                  struct operation *out);
 
 /* The scratch memory that kernels should do with. */
 size_t parts_limit(const struct onednn *dn);
@@ -277,7 +376,7 @@ size_t parts_limit(const struct onednn *dn);
  * need more scratch memory than is given to it. */
 enum assay_status parts_make(struct onednn *dn, const struct job *job,
                              describe_convolution *describe,
-                             dnnl_alg_kind_t algorithm,
+                             enum algorithm algorithm,
                              const char *implementation, struct kernel **out,
                              struct error *err);
 enum assay_status parts_run(struct onednn *dn, const struct job *job,
@@ -307,13 +406,14 @@ enum assay_status take_lasting(struct pool *pool, uint32_t owner, size_t bytes,
 
 /* The weights' gradient as the graph holds it; false where the layouts are
  * others than it knows. */
-bool unblock_weights(const dnnl_memory_desc_t *from, const float *data,
-                     const dnnl_memory_desc_t *to, float *out);
+bool unblock_weights(const struct layout *from, const float *data,
+                     const struct layout *to, float *out);
 
 /* ---- convolution.c ------------------------------------------------------- */
 
 /* What a job of a Conv2d says about its weights. */
-void conv2d_set_weight(struct job *job, const struct tensor *const *inputs);
+void conv2d_set_weight(struct onednn *dn, struct job *job,
+                       const struct tensor *const *inputs);
 /* The node's kernel for the job, chosen where there is none yet. */
 enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err);
@@ -321,15 +421,14 @@ enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
 /* ---- inner_product.c ----------------------------------------------------- */
 
 /* How kernels get the weights of a Linear. */
-dnnl_memory_desc_t linear_weight(const struct onednn *dn,
-                                 const struct shape *shape);
+const struct layout *linear_weight(struct onednn *dn,
+                                   const struct shape *shape);
 
 /* ---- transposed.c -------------------------------------------------------- */
 
 /* The graph holds weights as [c,o,kh,kw], oneDNN counts [o,c,kh,kw]. */
-enum assay_status transposed_weight(const struct shape *w,
-                                    struct shape *logical,
-                                    dnnl_memory_desc_t *out, struct error *err);
+const struct layout *transposed_weight(struct onednn *dn,
+                                       const struct shape *w);
 
 /* ---- a function an op ---------------------------------------------------- */
 
@@ -412,9 +511,8 @@ enum assay_status onednn_accumulate(struct backend *backend,
  * own, where nobody else has it. */
 enum assay_status gradient_like(struct onednn *dn, const struct job *job,
                                 const struct tensor *given,
-                                const dnnl_memory_desc_t *desc,
-                                struct tensor *dy, struct tensor *dx,
-                                struct error *err);
+                                const struct layout *layout, struct tensor *dy,
+                                struct tensor *dx, struct error *err);
 
 /* dx = dy where low < y < high, else 0. dx may be dy. */
 void pass_between(const float *dy, const float *y, float low, float high,

@@ -18,14 +18,13 @@ enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
                                 const struct tensor *x, size_t input,
                                 struct tensor *y, struct error *err)
 {
-    dnnl_memory_desc_t desc = desc_of(x);
-
     if (op_input_dies(job->context, input) &&
         buffer_references(x->buffer) == 1) {
         *y = tensor_share(x);
         return ASSAY_OK;
     }
-    return layout_tensor(dn, job->context->pool, &desc, &x->shape, y, err);
+    return layout_tensor(job->context->pool, layout_of(dn, x), &x->shape, y,
+                         err);
 }
 
 static enum assay_status clip(struct onednn *dn, const struct job *job,
@@ -74,24 +73,16 @@ enum assay_status forward_sigmoid(struct onednn *dn, struct job *job,
                                   struct tensor *y, struct error *err)
 {
     struct kernel *kernel = kernel_find(dn, job);
-    dnnl_memory_desc_t desc = desc_of(job->x);
-    dnnl_eltwise_desc_t description;
+    struct operation operation = {.kind = OPERATION_SIGMOID};
     enum assay_status st = ASSAY_OK;
 
     if (job->x->shape.rank == 0)
         return own_kernel(dn, job, inputs, y, err);
     if (!kernel) {
-        st = onednn_status(
-            dnnl_eltwise_forward_desc_init(&description, job->kind,
-                                           dnnl_eltwise_logistic, &desc, 0, 0),
-            "describe a sigmoid", err);
-        if (!st)
-            st = kernel_make(dn, job, &description, NULL, &kernel, err);
-        if (st)
-            return st;
-        kernel_keep(dn, job, kernel);
+        operation.src = operation.dst = layout_of(dn, job->x);
+        st = kernel_make_kept(dn, job, &operation, &kernel, err);
     }
-    return kernel_run(dn, job, kernel, y, err);
+    return st ? st : kernel_run(dn, job, kernel, y, err);
 }
 
 /* Functions of one element that leave 0 alone, and so the padding. */
@@ -125,10 +116,9 @@ static enum assay_status combine_inputs(struct onednn *dn,
     /* Into the layout of a blocked one, where only one is. */
     size_t first = inputs[0]->layout ? 0 : 1;
     const struct tensor *a = inputs[first];
-    dnnl_memory_desc_t desc = desc_of(a);
     struct tensor b;
-    enum assay_status st = layout_convert(dn, job->context->pool,
-                                          inputs[1 - first], &desc, &b, err);
+    enum assay_status st = layout_convert(
+        dn, job->context->pool, inputs[1 - first], layout_of(dn, a), &b, err);
 
     if (st)
         return st;
@@ -167,17 +157,13 @@ static enum assay_status multiply_channels(struct onednn *dn,
 {
     int64_t n = blocks->images * blocks->n_blocks;
     int64_t size = blocks->plane * blocks->block;
-    dnnl_memory_desc_t desc;
     struct tensor own = {0};
     const float *from = tensor_f32(x), *by;
     float *to;
-    enum assay_status st = onednn_status(
-        dnnl_memory_desc_init_by_tag(&desc, 4, dims_of(scale->shape.dims, 4).of,
-                                     dnnl_f32, blocks->tag),
-        "describe a scale", err);
+    enum assay_status st = layout_convert(
+        dn, job->context->pool, scale,
+        layout_ordered(dn, &scale->shape, blocks->order), &own, err);
 
-    if (!st)
-        st = layout_convert(dn, job->context->pool, scale, &desc, &own, err);
     if (!st)
         st = reuse_or_make(dn, job, x, input, y, err);
     if (!st) {
@@ -250,7 +236,6 @@ enum assay_status get_blocked(struct onednn *dn, const struct job *job,
                               struct tensor *own, const struct tensor **x,
                               struct channel_blocks *blocks, struct error *err)
 {
-    dnnl_memory_desc_t dense = desc_dense(&job->x->shape);
     enum assay_status st = ASSAY_OK;
 
     *own = (struct tensor){0};
@@ -258,7 +243,8 @@ enum assay_status get_blocked(struct onednn *dn, const struct job *job,
     if (job->x->shape.rank != 4 && !job->x->layout) {
         plain_blocks(&job->x->shape, blocks);
     } else if (!layout_blocks(*x, blocks)) {
-        st = layout_convert(dn, job->context->pool, job->x, &dense, own, err);
+        st = layout_convert(dn, job->context->pool, job->x,
+                            layout_dense(dn, &job->x->shape), own, err);
         *x = own;
         if (!st && !layout_blocks(own, blocks))
             st = error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
@@ -332,18 +318,14 @@ enum assay_status forward_resize_nearest(struct onednn *dn, struct job *job,
 {
     const struct tensor *x;
     struct channel_blocks blocks;
-    dnnl_memory_desc_t desc;
     struct tensor own;
     enum assay_status st = get_blocked(dn, job, &own, &x, &blocks, err);
 
     (void)inputs;
     if (!st)
-        st = onednn_status(
-            dnnl_memory_desc_init_by_tag(&desc, 4, dims_of(job->y.dims, 4).of,
-                                         dnnl_f32, blocks.tag),
-            "describe a stretched map", err);
-    if (!st)
-        st = layout_tensor(dn, job->context->pool, &desc, &job->y, y, err);
+        st = layout_tensor(job->context->pool,
+                           layout_ordered(dn, &job->y, blocks.order), &job->y,
+                           y, err);
     if (!st)
         stretch(&blocks, x, y);
     tensor_release(&own);

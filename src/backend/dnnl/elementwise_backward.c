@@ -18,13 +18,12 @@ enum { chunk = 1 << 13 };
 
 enum assay_status gradient_like(struct onednn *dn, const struct job *job,
                                 const struct tensor *given,
-                                const dnnl_memory_desc_t *desc,
-                                struct tensor *dy, struct tensor *dx,
-                                struct error *err)
+                                const struct layout *layout, struct tensor *dy,
+                                struct tensor *dx, struct error *err)
 {
     bool is_alone = buffer_references(given->buffer) == 1;
     enum assay_status st =
-        layout_convert(dn, job->context->pool, given, desc, dy, err);
+        layout_convert(dn, job->context->pool, given, layout, dy, err);
 
     *dx = (struct tensor){0};
     if (st)
@@ -32,8 +31,7 @@ enum assay_status gradient_like(struct onednn *dn, const struct job *job,
     if (is_alone || dy->buffer != given->buffer)
         *dx = tensor_share(dy);
     else
-        st =
-            layout_tensor(dn, job->context->pool, desc, &given->shape, dx, err);
+        st = layout_tensor(job->context->pool, layout, &given->shape, dx, err);
     if (st)
         tensor_release(dy);
     return st;
@@ -59,11 +57,10 @@ static enum assay_status between(struct onednn *dn, const struct job *job,
                                  struct error *err)
 {
     const struct tensor *y = &pass->outputs[0];
-    dnnl_memory_desc_t desc = desc_of(y);
     int64_t n = (int64_t)layout_elements(y);
     struct tensor dy;
     enum assay_status st =
-        gradient_like(dn, job, pass->dy[0], &desc, &dy, dx, err);
+        gradient_like(dn, job, pass->dy[0], layout_of(dn, y), &dy, dx, err);
 
     if (st)
         return st;
@@ -110,10 +107,9 @@ enum assay_status backward_activation(struct onednn *dn, struct job *job,
 {
     const struct tensor *told =
         pass->inputs[0]->buffer ? pass->inputs[0] : &pass->outputs[0];
-    dnnl_memory_desc_t desc = desc_of(told);
     struct tensor dy;
-    enum assay_status st =
-        gradient_like(dn, job, pass->dy[0], &desc, &dy, &pass->dx[0], err);
+    enum assay_status st = gradient_like(
+        dn, job, pass->dy[0], layout_of(dn, told), &dy, &pass->dx[0], err);
 
     if (st)
         return st;
@@ -173,15 +169,15 @@ enum assay_status onednn_accumulate(struct backend *backend,
 {
     struct onednn *dn = (struct onednn *)backend;
     struct job job = {.context = context};
-    dnnl_memory_desc_t desc = desc_of(sum->layout ? sum : dx);
+    const struct layout *layout = layout_of(dn, sum->layout ? sum : dx);
     struct tensor a, b, out;
     enum assay_status st;
 
     onednn_enter(dn);
-    st = layout_convert(dn, context->pool, dx, &desc, &b, err);
+    st = layout_convert(dn, context->pool, dx, layout, &b, err);
     if (st)
         return st;
-    st = gradient_like(dn, &job, sum, &desc, &a, &out, err);
+    st = gradient_like(dn, &job, sum, layout, &a, &out, err);
     if (!st) {
         add_gradients(&a, &b, &out);
         tensor_release(&a);

@@ -33,17 +33,6 @@ static const struct winograd *find_winograd(const struct kernel *kernel)
     return strstr(name, winograds[1].name) ? &winograds[1] : &winograds[0];
 }
 
-static uint64_t bytes_of(const dnnl_memory_desc_t *desc)
-{
-    return dnnl_memory_desc_get_size(desc);
-}
-
-/* With the channels that fill up the last block. */
-static uint64_t channels(const dnnl_memory_desc_t *desc)
-{
-    return (uint64_t)desc->padded_dims[1];
-}
-
 /* Pairs of an output and a kernel place, along one side, that meet the input
  * and not the zeros around it: those are skipped. */
 static uint64_t pairs_inside(const struct conv2d_attrs *attrs, int axis,
@@ -71,27 +60,30 @@ static uint64_t direct_flops(const struct kernel *kernel,
                              const struct shape *w)
 {
     bool is_back = direction == DIRECTION_DATA;
-    const dnnl_dim_t *in = is_back ? kernel->dst.dims : kernel->src.dims;
-    const dnnl_dim_t *out = is_back ? kernel->src.dims : kernel->dst.dims;
+    const int64_t *in = (is_back ? kernel->dst : kernel->src)->shape.dims;
+    const int64_t *out = (is_back ? kernel->src : kernel->dst)->shape.dims;
     uint64_t places = pairs_inside(attrs, 0, in[2], out[2], w->dims[2]) *
                       pairs_inside(attrs, 1, in[3], out[3], w->dims[3]) *
                       (uint64_t)in[0];
 
     if (attrs->groups > 1)
         return 2 * places * (uint64_t)(w->dims[0] * w->dims[1]);
-    return 2 * places * channels(&kernel->src) * channels(&kernel->dst);
+    return 2 * places *
+           (uint64_t)(kernel->src->channels * kernel->dst->channels);
 }
 
-static uint64_t ceil_div(dnnl_dim_t a, uint64_t b)
+static uint64_t ceil_div(int64_t a, uint64_t b)
 {
     return ((uint64_t)a + b - 1) / b;
 }
 
-static uint64_t count_tiles(const dnnl_memory_desc_t *made,
+static uint64_t count_tiles(const struct layout *made,
                             const struct winograd *winograd)
 {
-    return (uint64_t)made->dims[0] * ceil_div(made->dims[2], winograd->m) *
-           ceil_div(made->dims[3], winograd->m);
+    const int64_t *dims = made->shape.dims;
+
+    return (uint64_t)dims[0] * ceil_div(dims[2], winograd->m) *
+           ceil_div(dims[3], winograd->m);
 }
 
 /* How often the primitive runs: the last part reaches back. */
@@ -99,21 +91,22 @@ static uint64_t count_parts(const struct kernel *kernel)
 {
     if (!kernel->part.images)
         return 1;
-    return ceil_div(kernel->dst.dims[0], (uint64_t)kernel->part.images) *
-           ceil_div(kernel->dst.dims[2], (uint64_t)kernel->part.rows);
+    return ceil_div(kernel->dst->shape.dims[0], (uint64_t)kernel->part.images) *
+           ceil_div(kernel->dst->shape.dims[2], (uint64_t)kernel->part.rows);
 }
 
 /* For inference weights are transformed once, when they are packed. */
 static bool transforms_weights(const struct kernel *kernel)
 {
-    return kernel->weights.format_kind != dnnl_format_kind_wino;
+    return !kernel->weights->is_opaque;
 }
 
 static uint64_t winograd_flops(const struct kernel *kernel,
                                enum direction direction,
                                const struct winograd *winograd)
 {
-    uint64_t in = channels(&kernel->src), out = channels(&kernel->dst);
+    uint64_t in = (uint64_t)kernel->src->channels;
+    uint64_t out = (uint64_t)kernel->dst->channels;
     uint64_t of_weights = 0;
 
     if (direction == DIRECTION_WEIGHTS)
@@ -121,7 +114,7 @@ static uint64_t winograd_flops(const struct kernel *kernel,
     else if (transforms_weights(kernel))
         of_weights = winograd->weight_flops;
     return count_parts(kernel) *
-           (count_tiles(&kernel->part_dst, winograd) *
+           (count_tiles(kernel->part_dst, winograd) *
                 (2 * winograd->products * in * out + winograd->in_flops * in +
                  winograd->out_flops * out) +
             of_weights * in * out);
@@ -133,9 +126,10 @@ static uint64_t winograd_flops(const struct kernel *kernel,
 static uint64_t winograd_bytes(const struct kernel *kernel,
                                const struct winograd *winograd)
 {
-    uint64_t in = channels(&kernel->src), out = channels(&kernel->dst);
-    uint64_t numbers = count_tiles(&kernel->dst, winograd) * (in + out);
-    uint64_t held = bytes_of(&kernel->scratch), bytes;
+    uint64_t in = (uint64_t)kernel->src->channels;
+    uint64_t out = (uint64_t)kernel->dst->channels;
+    uint64_t numbers = count_tiles(kernel->dst, winograd) * (in + out);
+    uint64_t held = layout_bytes(kernel->scratch), bytes;
 
     if (transforms_weights(kernel))
         numbers += in * out;
@@ -158,10 +152,9 @@ static uint64_t kernel_flops(const struct kernel *kernel,
     return 0;
 }
 
-static bool is_blocked(const dnnl_memory_desc_t *desc)
+static bool is_blocked(const struct layout *layout)
 {
-    return desc->format_kind != dnnl_blocked ||
-           desc->format_desc.blocking.inner_nblks > 0;
+    return layout->is_opaque || layout->block > 1;
 }
 
 /* In training, weights that are scaled are copied for it, and those that the
@@ -173,11 +166,11 @@ static uint64_t packing_bytes(const struct kernel *kernel,
 {
     uint64_t weights, bytes = 0;
 
-    if (kernel->weights.ndims == 0)
+    if (!kernel->weights)
         return 0;
     weights = tensor_bytes(inputs[1]);
-    if (is_blocked(&kernel->weights))
-        bytes += weights + bytes_of(&kernel->weights);
+    if (is_blocked(kernel->weights))
+        bytes += weights + layout_bytes(kernel->weights);
     if (node->op == &op_conv2d && conv2d_scale(node, inputs))
         bytes += 2 * weights;
     return bytes;
@@ -192,10 +185,11 @@ static uint64_t reorder_bytes(const struct kernel *kernel,
     uint64_t bytes = 0;
 
     if (kernel->reorders_x)
-        bytes += tensor_bytes(inputs[0]) + bytes_of(&kernel->src);
+        bytes += tensor_bytes(inputs[0]) + layout_bytes(kernel->src);
     if (node->op == &op_conv2d && inputs[CONV2D_RESIDUAL] &&
         inputs[CONV2D_RESIDUAL]->buffer != outputs[0].buffer)
-        bytes += tensor_bytes(inputs[CONV2D_RESIDUAL]) + bytes_of(&kernel->dst);
+        bytes +=
+            tensor_bytes(inputs[CONV2D_RESIDUAL]) + layout_bytes(kernel->dst);
     return bytes;
 }
 
@@ -206,10 +200,10 @@ static uint64_t moved_bytes(const struct kernel *kernel,
 {
     uint64_t bytes = cost->done_bytes;
 
-    bytes += bytes_of(&kernel->src) - tensor_bytes(inputs[0]);
-    bytes += bytes_of(&kernel->dst) - cost->write_bytes;
-    if (kernel->weights.ndims > 0)
-        bytes += bytes_of(&kernel->weights) - tensor_bytes(inputs[1]);
+    bytes += layout_bytes(kernel->src) - tensor_bytes(inputs[0]);
+    bytes += layout_bytes(kernel->dst) - cost->write_bytes;
+    if (kernel->weights)
+        bytes += layout_bytes(kernel->weights) - tensor_bytes(inputs[1]);
     return bytes;
 }
 
@@ -259,10 +253,11 @@ static uint64_t relu_bytes(const struct op_backward *pass)
 static bool reorders_gradient(const struct kernel *kernel,
                               const struct op_backward *pass)
 {
-    dnnl_memory_desc_t desc =
-        desc_of(has_relu(pass) ? &pass->outputs[0] : pass->dy[0]);
+    const struct tensor *dy = has_relu(pass) ? &pass->outputs[0] : pass->dy[0];
 
-    return !dnnl_memory_desc_equal(&desc, &kernel->dst);
+    if (!dy->layout)
+        return kernel->dst->order != ORDER_DENSE;
+    return dy->layout != kernel->dst;
 }
 
 static uint64_t gradient_bytes(const struct kernel *kernel,
@@ -273,14 +268,15 @@ static uint64_t gradient_bytes(const struct kernel *kernel,
     const struct winograd *winograd = find_winograd(kernel);
     const struct tensor *dy = pass->dy[0];
     const struct tensor *x = direction == DIRECTION_DATA ? dy : pass->inputs[0];
-    uint64_t bytes = bytes_of(&kernel->src) + bytes_of(&kernel->weights) +
-                     bytes_of(&kernel->dst) + bytes_of(&kernel->workspace) +
+    uint64_t bytes = layout_bytes(kernel->src) + layout_bytes(kernel->weights) +
+                     layout_bytes(kernel->dst) +
+                     layout_bytes(kernel->workspace) +
                      packing_bytes(kernel, node, pass->inputs);
 
     if (kernel->reorders_x)
-        bytes += tensor_bytes(x) + bytes_of(&kernel->src);
+        bytes += tensor_bytes(x) + layout_bytes(kernel->src);
     if (direction == DIRECTION_WEIGHTS && reorders_gradient(kernel, pass))
-        bytes += tensor_bytes(dy) + bytes_of(&kernel->dst);
+        bytes += tensor_bytes(dy) + layout_bytes(kernel->dst);
     if (winograd)
         bytes += winograd_bytes(kernel, winograd);
     return bytes;

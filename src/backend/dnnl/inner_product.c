@@ -4,31 +4,25 @@
 #include "ops/linear.h"
 
 /* Packed weights multiply a little faster, but take longer to pack. */
-dnnl_memory_desc_t linear_weight(const struct onednn *dn,
-                                 const struct shape *shape)
+const struct layout *linear_weight(struct onednn *dn, const struct shape *shape)
 {
-    return dn->options.is_training ? desc_dense(shape) : desc_any(shape);
+    return dn->options.is_training ? layout_dense(dn, shape)
+                                   : layout_any(dn, shape);
 }
 
 /* Input and output stay dense: what comes before and after reads rows. */
 static enum assay_status make_kernel(struct onednn *dn, const struct job *job,
                                      struct kernel **out, struct error *err)
 {
-    dnnl_memory_desc_t src = desc_dense(&job->x->shape);
-    dnnl_memory_desc_t weights = linear_weight(dn, &job->weight->shape);
-    dnnl_memory_desc_t dst = desc_dense(&job->y), bias;
-    dnnl_inner_product_desc_t description;
-    enum assay_status st;
+    struct operation operation = {.kind = OPERATION_INNER_PRODUCT,
+                                  .src = layout_dense(dn, &job->x->shape),
+                                  .weights =
+                                      linear_weight(dn, &job->weight->shape),
+                                  .dst = layout_dense(dn, &job->y)};
 
     if (job->bias)
-        bias = desc_dense(&job->bias->shape);
-    st = onednn_status(dnnl_inner_product_forward_desc_init(
-                           &description, job->kind, &src, &weights,
-                           job->bias ? &bias : NULL, &dst),
-                       "describe an inner product", err);
-    if (!st)
-        st = kernel_make(dn, job, &description, NULL, out, err);
-    return st;
+        operation.bias = layout_dense(dn, &job->bias->shape);
+    return kernel_make_kept(dn, job, &operation, out, err);
 }
 
 enum assay_status forward_linear(struct onednn *dn, struct job *job,
@@ -36,19 +30,15 @@ enum assay_status forward_linear(struct onednn *dn, struct job *job,
                                  struct tensor *y, struct error *err)
 {
     struct kernel *kernel;
-    enum assay_status st;
+    enum assay_status st = ASSAY_OK;
 
     job->weight = inputs[LINEAR_WEIGHT];
     job->weight_value = job->node->inputs[LINEAR_WEIGHT];
-    job->weight_desc = desc_dense(&job->weight->shape);
+    job->weight_layout = layout_dense(dn, &job->weight->shape);
     job->bias = inputs[LINEAR_BIAS];
     job->has_relu = linear_attrs(job->node)->has_relu;
     kernel = kernel_find(dn, job);
-    if (!kernel) {
+    if (!kernel)
         st = make_kernel(dn, job, &kernel, err);
-        if (st)
-            return st;
-        kernel_keep(dn, job, kernel);
-    }
-    return kernel_run(dn, job, kernel, y, err);
+    return st ? st : kernel_run(dn, job, kernel, y, err);
 }

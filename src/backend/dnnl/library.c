@@ -1,5 +1,6 @@
-/* backend/dnnl/library.c - oneDNN's failures, layouts and reorders. */
-#include "backend/dnnl/dnnl_internal.h"
+/* backend/dnnl/library.c - what is asked of oneDNN, in the calls that versions
+ * 2 and 3 have alike: primitives found, made and run, reorders. */
+#include "backend/dnnl/native_internal.h"
 
 #include "base/mem.h"
 
@@ -7,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum assay_status onednn_status(dnnl_status_t status, const char *what,
-                                struct error *err)
+/* "oneDNN could not WHAT (unimplemented)"; ASSAY_OK where it could. */
+static enum assay_status library_status(dnnl_status_t status, const char *what,
+                                        struct error *err)
 {
     if (status == dnnl_success)
         return ASSAY_OK;
@@ -17,98 +19,37 @@ enum assay_status onednn_status(dnnl_status_t status, const char *what,
         "oneDNN could not %s (%s)", what, dnnl_status2str(status));
 }
 
-enum assay_status onednn_make(dnnl_primitive_t *primitive,
-                              const_dnnl_primitive_desc_t description,
-                              const char *what, struct error *err)
+void onednn_version(char *text, size_t size)
 {
-    static const size_t code_bytes = 4 << 20;
-    void *spare = mem_map(code_bytes);
+    const dnnl_version_t *version = dnnl_version();
 
-    if (!spare)
-        return error_nomem(err, code_bytes, "the code of a kernel");
-    mem_unmap(spare, code_bytes);
-    return onednn_status(dnnl_primitive_create(primitive, description), what,
-                         err);
+    snprintf(text, size, "oneDNN %d.%d.%d", version->major, version->minor,
+             version->patch);
 }
 
-enum assay_status onednn_execute(struct onednn *dn, dnnl_primitive_t primitive,
-                                 const struct argument *arguments, size_t n,
-                                 struct error *err)
+enum assay_status onednn_open(struct onednn *dn, struct error *err)
 {
-    dnnl_exec_arg_t list[MAX_ARGUMENTS] = {{0}};
-    dnnl_status_t status = dnnl_success;
-    size_t made = 0;
+    enum assay_status st = library_status(
+        dnnl_engine_create(&dn->engine, dnnl_cpu, 0), "start", err);
 
-    for (size_t i = 0; i < n && !status; i++) {
-        list[made].arg = arguments[i].id;
-        status = dnnl_memory_create(&list[made].memory, arguments[i].desc,
-                                    dn->engine, arguments[i].data);
-        made += !status;
-    }
-    if (!status)
-        status = dnnl_primitive_execute(primitive, dn->stream, (int)made, list);
-    if (!status)
-        status = dnnl_stream_wait(dn->stream);
-    for (size_t i = 0; i < made; i++)
-        dnnl_memory_destroy(list[i].memory);
-    return onednn_status(status, "run a kernel", err);
-}
-
-/* With scratch memory of ours: the library would keep its own. */
-static enum assay_status
-make_reorder(struct onednn *dn, const dnnl_memory_desc_t *from,
-             const dnnl_memory_desc_t *to, dnnl_primitive_t *primitive,
-             dnnl_memory_desc_t *scratch, struct error *err)
-{
-    dnnl_primitive_desc_t description = NULL;
-    dnnl_primitive_attr_t attributes = NULL;
-    dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
-    enum assay_status st;
-
-    if (!status)
-        status = dnnl_primitive_attr_set_scratchpad_mode(
-            attributes, dnnl_scratchpad_mode_user);
-    if (!status)
-        status = dnnl_reorder_primitive_desc_create(
-            &description, from, dn->engine, to, dn->engine, attributes);
-    st = onednn_status(status, "make a reorder", err);
     if (!st)
-        st = onednn_make(primitive, description, "make a reorder", err);
-    if (!st)
-        *scratch = *dnnl_primitive_desc_query_md(description,
-                                                 dnnl_query_scratchpad_md, 0);
-    dnnl_primitive_desc_destroy(description);
-    dnnl_primitive_attr_destroy(attributes);
+        st = library_status(dnnl_stream_create(&dn->stream, dn->engine,
+                                               dnnl_stream_default_flags),
+                            "make a stream", err);
     return st;
 }
 
-enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
-                                 const dnnl_memory_desc_t *from,
-                                 const void *data, const dnnl_memory_desc_t *to,
-                                 void *out, struct error *err)
+void onednn_close(struct onednn *dn)
 {
-    dnnl_memory_desc_t scratch = {0};
-    struct argument arguments[] = {
-        {.id = DNNL_ARG_FROM, .desc = from, .data = (void *)data},
-        {.id = DNNL_ARG_TO, .desc = to, .data = out},
-        {.id = DNNL_ARG_SCRATCHPAD, .desc = &scratch}};
-    dnnl_primitive_t primitive = NULL;
-    struct buffer *memory = NULL;
-    enum assay_status st =
-        make_reorder(dn, from, to, &primitive, &scratch, err);
-    size_t bytes = dnnl_memory_desc_get_size(&scratch);
-
-    if (!st && bytes) {
-        st = pool_take(pool, bytes, "a reorder's scratch memory", &memory, err);
-        if (!st)
-            arguments[2].data = buffer_data(memory);
-    }
-    if (!st)
-        st = onednn_execute(dn, primitive, arguments, bytes ? 3 : 2, err);
-    buffer_release(memory);
-    dnnl_primitive_destroy(primitive);
-    return st;
+    if (dn->stream)
+        dnnl_stream_destroy(dn->stream);
+    if (dn->engine)
+        dnnl_engine_destroy(dn->engine);
+    dn->stream = NULL;
+    dn->engine = NULL;
 }
+
+/* ---- operations ---------------------------------------------------------- */
 
 struct dims dims_of(const int64_t *values, int n)
 {
@@ -119,173 +60,395 @@ struct dims dims_of(const int64_t *values, int n)
     return dims;
 }
 
-static const dnnl_format_tag_t dense_tags[SHAPE_MAX_RANK + 1] = {
-    dnnl_format_tag_undef,
-    dnnl_a,
-    dnnl_ab,
-    dnnl_abc,
-    dnnl_abcd,
-    dnnl_abcde,
-    dnnl_abcdef,
-    dnnl_abcdefg,
-    dnnl_abcdefgh};
-
-static dnnl_memory_desc_t describe(const struct shape *shape,
-                                   dnnl_format_tag_t tag)
+dnnl_alg_kind_t operation_algorithm(const struct operation *operation)
 {
-    dnnl_memory_desc_t desc;
-
-    /* Fails for no shape that infer() lets pass; a zeroed one is refused by
-     * whatever is made from it. */
-    if (dnnl_memory_desc_init_by_tag(&desc, shape->rank,
-                                     dims_of(shape->dims, shape->rank).of,
-                                     dnnl_f32, tag))
-        memset(&desc, 0, sizeof desc);
-    return desc;
-}
-
-dnnl_memory_desc_t desc_dense(const struct shape *shape)
-{
-    return describe(shape, dense_tags[shape->rank]);
-}
-
-dnnl_memory_desc_t desc_any(const struct shape *shape)
-{
-    return describe(shape, dnnl_format_tag_any);
-}
-
-dnnl_memory_desc_t desc_of(const struct tensor *tensor)
-{
-    return tensor->layout ? tensor->layout->desc : desc_dense(&tensor->shape);
-}
-
-/* The layouts of maps that have a name and channel blocks. */
-static const struct {
-    dnnl_format_tag_t tag;
-    const char *name;
-} named_tags[] = {{dnnl_nchw, "nchw"},
-                  {dnnl_nChw16c, "nChw16c"},
-                  {dnnl_nChw8c, "nChw8c"},
-                  {dnnl_nChw4c, "nChw4c"},
-                  {dnnl_nhwc, "nhwc"}};
-
-enum { n_tags = sizeof named_tags / sizeof *named_tags };
-
-/* Its place in the list, or n_tags. */
-static size_t find_tag(const dnnl_memory_desc_t *desc)
-{
-    dnnl_memory_desc_t named;
-    size_t i = 0;
-
-    while (i < n_tags &&
-           (desc->ndims != 4 ||
-            dnnl_memory_desc_init_by_tag(&named, 4, desc->dims, dnnl_f32,
-                                         named_tags[i].tag) ||
-            !dnnl_memory_desc_equal(desc, &named)))
-        i++;
-    return i;
-}
-
-const char *desc_text(const dnnl_memory_desc_t *desc)
-{
-    size_t found = find_tag(desc);
-
-    return found < n_tags ? named_tags[found].name : "other";
-}
-
-bool desc_like(const dnnl_memory_desc_t *desc, const struct shape *shape,
-               dnnl_memory_desc_t *out)
-{
-    size_t found = find_tag(desc);
-
-    return found < n_tags &&
-           !dnnl_memory_desc_init_by_tag(out, 4, dims_of(shape->dims, 4).of,
-                                         dnnl_f32, named_tags[found].tag);
-}
-
-enum assay_status layout_intern(struct onednn *dn,
-                                const dnnl_memory_desc_t *desc,
-                                const struct layout **out, struct error *err)
-{
-    struct layout *layout = dn->layouts;
-
-    while (layout && !dnnl_memory_desc_equal(&layout->desc, desc))
-        layout = layout->next;
-    if (!layout) {
-        layout = arena_alloc(&dn->memory, sizeof *layout);
-        if (!layout)
-            return error_nomem(err, sizeof *layout, "a layout");
-        *layout = (struct layout){.desc = *desc, .next = dn->layouts};
-        dn->layouts = layout;
+    switch (operation->algorithm) {
+    case ALGORITHM_DIRECT:
+        break;
+    case ALGORITHM_WINOGRAD:
+        return dnnl_convolution_winograd;
+    case ALGORITHM_MAX:
+        return dnnl_pooling_max;
+    case ALGORITHM_MEAN:
+        return dnnl_pooling_avg_exclude_padding;
+    case ALGORITHM_MEAN_WITH_PADDING:
+        return dnnl_pooling_avg_include_padding;
     }
-    *out = layout;
+    return operation->kind == OPERATION_DECONVOLUTION
+               ? dnnl_deconvolution_direct
+               : dnnl_convolution_direct;
+}
+
+dnnl_prop_kind_t operation_kind(const struct operation *operation)
+{
+    return operation->is_training ? dnnl_forward_training
+                                  : dnnl_forward_inference;
+}
+
+static enum assay_status operation_check(const struct operation *operation,
+                                         struct error *err)
+{
+    const struct layout *const layouts[] = {operation->src, operation->weights,
+                                            operation->bias, operation->dst};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < sizeof layouts / sizeof *layouts; i++)
+        st = layout_check(layouts[i], err);
+    return st;
+}
+
+static dnnl_status_t operation_append(const struct operation *operation,
+                                      dnnl_primitive_attr_t attributes)
+{
+    dnnl_post_ops_t operations;
+    dnnl_status_t status = dnnl_post_ops_create(&operations);
+
+    if (status)
+        return status;
+    if (operation->adds)
+        status = native_append_sum(operations);
+    if (!status && operation->has_relu && operation->relu_limit > 0)
+        status = native_append_eltwise(operations, dnnl_eltwise_clip, 0,
+                                       operation->relu_limit);
+    else if (!status && operation->has_relu)
+        status = native_append_eltwise(operations, dnnl_eltwise_relu, 0, 0);
+    if (!status)
+        status = dnnl_primitive_attr_set_post_ops(attributes, operations);
+    dnnl_post_ops_destroy(operations);
+    return status;
+}
+
+/* With scratch memory of ours: the library would keep its own. */
+static dnnl_status_t operation_attributes(const struct operation *operation,
+                                          dnnl_primitive_attr_t *out)
+{
+    dnnl_status_t status = dnnl_primitive_attr_create(out);
+
+    if (!status)
+        status = dnnl_primitive_attr_set_scratchpad_mode(
+            *out, dnnl_scratchpad_mode_user);
+    if (!status && operation)
+        status = operation_append(operation, *out);
+    return status;
+}
+
+/* ---- implementations ----------------------------------------------------- */
+
+static const char *found_name(const struct search *search)
+{
+    const char *name = "";
+
+    dnnl_primitive_desc_query(search->found, dnnl_query_impl_info_str, 0,
+                              (void *)&name);
+    return name;
+}
+
+static enum assay_status
+found_layout(struct onednn *dn, const struct search *search, dnnl_query_t what,
+             const struct layout **out, struct error *err)
+{
+    return layout_intern(
+        dn, dnnl_primitive_desc_query_md(search->found, what, 0), out, err);
+}
+
+/* Shows them all; *status is what the last step answered. */
+static enum assay_status list_found(struct onednn *dn,
+                                    const struct operation *operation,
+                                    struct search *search,
+                                    visit_implementation *visit, void *context,
+                                    dnnl_status_t *status, struct error *err)
+{
+    dnnl_query_t what = operation->direction == DIRECTION_FORWARD
+                            ? dnnl_query_dst_md
+                            : dnnl_query_diff_dst_md;
+    const struct layout *y;
+    enum assay_status st;
+
+    do {
+        st = found_layout(dn, search, what, &y, err);
+        if (st || !visit(found_name(search), y, context))
+            return st;
+        *status = search_next(search);
+    } while (!*status);
     return ASSAY_OK;
 }
 
-enum assay_status layout_tensor(struct onednn *dn, struct pool *pool,
-                                const dnnl_memory_desc_t *desc,
-                                const struct shape *shape, struct tensor *out,
-                                struct error *err)
+enum assay_status onednn_list(struct onednn *dn,
+                              const struct operation *operation,
+                              visit_implementation *visit, void *context,
+                              struct error *err)
 {
-    dnnl_memory_desc_t dense = desc_dense(shape);
-    enum assay_status st;
+    dnnl_primitive_attr_t attributes = NULL;
+    struct search search = {0};
+    enum assay_status st = operation_check(operation, err);
+    dnnl_status_t status;
 
-    if (dnnl_memory_desc_equal(desc, &dense))
-        return tensor_new(pool, DTYPE_F32, shape, out, err);
-    *out = (struct tensor){.dtype = DTYPE_F32, .shape = *shape};
-    st = layout_intern(dn, desc, &out->layout, err);
-    if (!st)
-        st = pool_take(pool, dnnl_memory_desc_get_size(desc), "a tensor",
-                       &out->buffer, err);
-    return st;
-}
-
-enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
-                                 const struct tensor *tensor,
-                                 const dnnl_memory_desc_t *desc,
-                                 struct tensor *out, struct error *err)
-{
-    dnnl_memory_desc_t from = desc_of(tensor);
-    enum assay_status st;
-    uint32_t owner;
-
-    if (dnnl_memory_desc_equal(&from, desc)) {
-        *out = tensor_share(tensor);
-        return ASSAY_OK;
-    }
-    owner = pool_set_owner(pool, OWNER_SCRATCH);
-    st = layout_tensor(dn, pool, desc, &tensor->shape, out, err);
-    pool_set_owner(pool, owner);
-    if (!st)
-        st = onednn_reorder(dn, pool, &from, tensor_data(tensor), desc,
-                            tensor_data(out), err);
     if (st)
-        tensor_release(out);
+        return st;
+    status = operation_attributes(operation, &attributes);
+    if (!status)
+        status = search_begin(dn, operation, attributes, &search);
+    if (!status)
+        st = list_found(dn, operation, &search, visit, context, &status, err);
+    search_end(&search);
+    dnnl_primitive_attr_destroy(attributes);
+    if (st || status == dnnl_unimplemented || status == dnnl_invalid_arguments)
+        return st;
+    return library_status(status, "list its kernels", err);
+}
+
+/* Moves on to the implementation of that name. */
+static dnnl_status_t search_seek(struct search *search, const char *name)
+{
+    dnnl_status_t status = dnnl_success;
+
+    while (!status && strcmp(found_name(search), name) != 0)
+        status = search_next(search);
+    return status;
+}
+
+/* What each direction reads and makes, by the library's names. */
+static const struct {
+    dnnl_query_t src, weights, dst;
+    int arguments[N_ROLES];
+} names[N_DIRECTIONS] = {
+    [DIRECTION_FORWARD] = {dnnl_query_src_md,
+                           dnnl_query_weights_md,
+                           dnnl_query_dst_md,
+                           {[ROLE_SRC] = DNNL_ARG_SRC,
+                            [ROLE_WEIGHTS] = DNNL_ARG_WEIGHTS,
+                            [ROLE_BIAS] = DNNL_ARG_BIAS,
+                            [ROLE_DST] = DNNL_ARG_DST,
+                            [ROLE_WORKSPACE] = DNNL_ARG_WORKSPACE,
+                            [ROLE_SCRATCH] = DNNL_ARG_SCRATCHPAD}},
+    [DIRECTION_DATA] = {dnnl_query_diff_dst_md,
+                        dnnl_query_weights_md,
+                        dnnl_query_diff_src_md,
+                        {[ROLE_SRC] = DNNL_ARG_DIFF_DST,
+                         [ROLE_WEIGHTS] = DNNL_ARG_WEIGHTS,
+                         [ROLE_DST] = DNNL_ARG_DIFF_SRC,
+                         [ROLE_WORKSPACE] = DNNL_ARG_WORKSPACE,
+                         [ROLE_SCRATCH] = DNNL_ARG_SCRATCHPAD}},
+    [DIRECTION_WEIGHTS] = {dnnl_query_src_md,
+                           dnnl_query_diff_weights_md,
+                           dnnl_query_diff_dst_md,
+                           {[ROLE_SRC] = DNNL_ARG_SRC,
+                            [ROLE_WEIGHTS] = DNNL_ARG_DIFF_WEIGHTS,
+                            [ROLE_BIAS] = DNNL_ARG_DIFF_BIAS,
+                            [ROLE_DST] = DNNL_ARG_DIFF_DST,
+                            [ROLE_WORKSPACE] = DNNL_ARG_WORKSPACE,
+                            [ROLE_SCRATCH] = DNNL_ARG_SCRATCHPAD}},
+};
+
+static enum assay_status describe_found(struct onednn *dn,
+                                        const struct search *search,
+                                        enum direction direction,
+                                        struct kernel *kernel,
+                                        struct error *err)
+{
+    const struct {
+        dnnl_query_t what;
+        const struct layout **to;
+    } queries[] = {{names[direction].src, &kernel->src},
+                   {names[direction].weights, &kernel->weights},
+                   {names[direction].dst, &kernel->dst},
+                   {dnnl_query_scratchpad_md, &kernel->scratch},
+                   {dnnl_query_workspace_md, &kernel->workspace}};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < sizeof queries / sizeof *queries; i++)
+        st = found_layout(dn, search, queries[i].what, queries[i].to, err);
+    kernel->part_src = kernel->src;
+    kernel->part_dst = kernel->dst;
     return st;
 }
 
-size_t layout_elements(const struct tensor *tensor)
+static enum assay_status make_primitive(const_dnnl_primitive_desc_t description,
+                                        const char *what, dnnl_primitive_t *out,
+                                        struct error *err)
 {
-    return tensor->layout ? dnnl_memory_desc_get_size(&tensor->layout->desc) /
-                                sizeof(float)
-                          : tensor_elements(tensor);
+    static const size_t code_bytes = 4 << 20;
+    void *spare = mem_map(code_bytes);
+
+    if (!spare)
+        return error_nomem(err, code_bytes, "the code of a kernel");
+    mem_unmap(spare, code_bytes);
+    return library_status(dnnl_primitive_create(out, description), what, err);
 }
 
-bool layout_blocks(const struct tensor *tensor, struct channel_blocks *blocks)
+enum assay_status onednn_make(struct onednn *dn,
+                              const struct operation *operation,
+                              const char *implementation, struct kernel *kernel,
+                              struct error *err)
 {
-    const int64_t *dims = tensor->shape.dims;
-    dnnl_memory_desc_t desc = desc_of(tensor);
-    size_t found = find_tag(&desc);
+    dnnl_primitive_attr_t attributes = NULL;
+    struct search search = {0};
+    enum assay_status st = operation_check(operation, err);
 
-    if (found == n_tags)
-        return false;
-    blocks->tag = named_tags[found].tag;
-    blocks->images = dims[0];
-    blocks->plane = dims[2] * dims[3];
-    if (desc.format_desc.blocking.inner_nblks)
-        blocks->block = desc.format_desc.blocking.inner_blks[0];
-    else
-        blocks->block = blocks->tag == dnnl_nhwc ? dims[1] : 1;
-    blocks->n_blocks = (dims[1] + blocks->block - 1) / blocks->block;
-    return true;
+    if (!st)
+        st = library_status(operation_attributes(operation, &attributes),
+                            "describe what is fused", err);
+    if (!st)
+        st = library_status(search_begin(dn, operation, attributes, &search),
+                            "find a kernel", err);
+    if (!st && implementation)
+        st = library_status(search_seek(&search, implementation),
+                            "find the kernel wanted", err);
+    if (!st)
+        st = describe_found(dn, &search, operation->direction, kernel, err);
+    if (!st)
+        st = make_primitive(search.found, "make a kernel", &kernel->primitive,
+                            err);
+    search_end(&search);
+    dnnl_primitive_attr_destroy(attributes);
+    return st;
+}
+
+void onednn_destroy(struct dnnl_primitive *primitive)
+{
+    dnnl_primitive_destroy(primitive);
+}
+
+/* ---- running ------------------------------------------------------------- */
+
+/* Memory as the library is told of it. */
+struct place {
+    int argument; /* DNNL_ARG_... */
+    const void *native;
+    void *data;
+};
+
+static enum assay_status run_primitive(struct onednn *dn,
+                                       dnnl_primitive_t primitive,
+                                       const struct place *places, size_t n,
+                                       struct error *err)
+{
+    dnnl_exec_arg_t list[N_ROLES] = {{0}};
+    dnnl_status_t status = dnnl_success;
+    size_t made = 0;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        list[made].arg = places[i].argument;
+        status = dnnl_memory_create(&list[made].memory, places[i].native,
+                                    dn->engine, places[i].data);
+        made += !status;
+    }
+    if (!status)
+        status = dnnl_primitive_execute(primitive, dn->stream, (int)made, list);
+    if (!status)
+        status = dnnl_stream_wait(dn->stream);
+    for (size_t i = 0; i < made; i++)
+        dnnl_memory_destroy(list[i].memory);
+    return library_status(status, "run a kernel", err);
+}
+
+enum assay_status onednn_execute(struct onednn *dn,
+                                 struct dnnl_primitive *primitive,
+                                 enum direction direction,
+                                 const struct argument *arguments, size_t n,
+                                 struct error *err)
+{
+    struct place places[N_ROLES];
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < n; i++) {
+        st = layout_check(arguments[i].layout, err);
+        places[i] = (struct place){
+            .argument = names[direction].arguments[arguments[i].role],
+            .native = layout_native(arguments[i].layout),
+            .data = arguments[i].data};
+    }
+    return st ? st : run_primitive(dn, primitive, places, n, err);
+}
+
+/* ---- reorders ------------------------------------------------------------ */
+
+static enum assay_status make_reorder(struct onednn *dn, const void *from,
+                                      const void *to,
+                                      dnnl_primitive_t *primitive,
+                                      const struct layout **scratch,
+                                      struct error *err)
+{
+    dnnl_primitive_attr_t attributes = NULL;
+    struct search search = {0};
+    dnnl_status_t status = operation_attributes(NULL, &attributes);
+    enum assay_status st;
+
+    if (!status)
+        status = dnnl_reorder_primitive_desc_create(
+            &search.found, from, dn->engine, to, dn->engine, attributes);
+    st = library_status(status, "make a reorder", err);
+    if (!st)
+        st = found_layout(dn, &search, dnnl_query_scratchpad_md, scratch, err);
+    if (!st)
+        st = make_primitive(search.found, "make a reorder", primitive, err);
+    dnnl_primitive_desc_destroy(search.found);
+    dnnl_primitive_attr_destroy(attributes);
+    return st;
+}
+
+static enum assay_status reorder(struct onednn *dn, struct pool *pool,
+                                 const void *from, const void *data,
+                                 const void *to, void *out, struct error *err)
+{
+    struct place places[] = {
+        {.argument = DNNL_ARG_FROM, .native = from, .data = (void *)data},
+        {.argument = DNNL_ARG_TO, .native = to, .data = out},
+        {.argument = DNNL_ARG_SCRATCHPAD}};
+    const struct layout *scratch = NULL;
+    dnnl_primitive_t primitive = NULL;
+    struct buffer *memory = NULL;
+    enum assay_status st =
+        make_reorder(dn, from, to, &primitive, &scratch, err);
+
+    if (!st && scratch) {
+        st = pool_take(pool, scratch->bytes, "a reorder's scratch memory",
+                       &memory, err);
+        places[2].native = layout_native(scratch);
+        places[2].data = st ? NULL : buffer_data(memory);
+    }
+    if (!st)
+        st = run_primitive(dn, primitive, places, scratch ? 3 : 2, err);
+    buffer_release(memory);
+    dnnl_primitive_destroy(primitive);
+    return st;
+}
+
+static enum assay_status check_both(const struct layout *from,
+                                    const struct layout *to, struct error *err)
+{
+    enum assay_status st = layout_check(from, err);
+
+    return st ? st : layout_check(to, err);
+}
+
+enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
+                                 const struct layout *from, const void *data,
+                                 const struct layout *to, void *out,
+                                 struct error *err)
+{
+    enum assay_status st = check_both(from, to, err);
+
+    return st ? st
+              : reorder(dn, pool, from->native, data, to->native, out, err);
+}
+
+enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
+                                      const struct layout *from,
+                                      const void *data, const struct layout *to,
+                                      int64_t first, void *out,
+                                      struct error *err)
+{
+    int64_t offsets[SHAPE_MAX_RANK] = {first};
+    enum assay_status st = check_both(from, to, err);
+    void *part = NULL;
+
+    if (!st)
+        st = library_status(
+            native_part(to->native, &from->shape, offsets, &part),
+            "cut weights into rows", err);
+    if (!st)
+        st = reorder(dn, pool, from->native, data, part, out, err);
+    native_free(part);
+    return st;
 }

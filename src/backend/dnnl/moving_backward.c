@@ -15,7 +15,7 @@ static bool is_in_blocks(const struct node *node, const struct tensor *dy)
     struct channel_blocks blocks;
 
     return dy->layout && dy->shape.rank == 4 && concat_axis(node, 4) == 1 &&
-           layout_blocks(dy, &blocks) && blocks.tag != dnnl_nhwc;
+           layout_blocks(dy, &blocks) && blocks.order != ORDER_CHANNELS_LAST;
 }
 
 static enum assay_status make_like(struct onednn *dn, const struct job *job,
@@ -23,11 +23,11 @@ static enum assay_status make_like(struct onednn *dn, const struct job *job,
                                    const struct shape *shape,
                                    struct tensor *out, struct error *err)
 {
-    dnnl_memory_desc_t from = desc_of(like), desc;
+    const struct layout *layout = layout_like(dn, layout_of(dn, like), shape);
 
-    if (!desc_like(&from, shape, &desc))
+    if (!layout)
         return error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
-    return layout_tensor(dn, job->context->pool, &desc, shape, out, err);
+    return layout_tensor(job->context->pool, layout, shape, out, err);
 }
 
 enum assay_status backward_concat(struct onednn *dn, struct job *job,

@@ -19,16 +19,16 @@ static enum assay_status by_other(struct onednn *dn, const struct job *job,
                                   const struct op_backward *pass, size_t input,
                                   struct error *err)
 {
-    dnnl_memory_desc_t desc = desc_of(pass->dy[0]);
+    const struct layout *layout = layout_of(dn, pass->dy[0]);
     int64_t n = (int64_t)layout_elements(pass->dy[0]);
     struct tensor *dx = &pass->dx[input], other;
     enum assay_status st = layout_convert(
-        dn, job->context->pool, pass->inputs[1 - input], &desc, &other, err);
+        dn, job->context->pool, pass->inputs[1 - input], layout, &other, err);
 
     if (st)
         return st;
-    st = layout_tensor(dn, job->context->pool, &desc, &pass->dy[0]->shape, dx,
-                       err);
+    st =
+        layout_tensor(job->context->pool, layout, &pass->dy[0]->shape, dx, err);
     if (!st) {
 #pragma omp parallel for if (n > chunk)
         for (int64_t i = 0; i < n; i += chunk)
@@ -85,18 +85,20 @@ static enum assay_status to_map(struct onednn *dn, const struct job *job,
                                 struct error *err)
 {
     int64_t size = blocks->plane * blocks->block;
-    dnnl_memory_desc_t desc = desc_of(pass->dy[0]), channels;
+    const struct layout *layout = layout_of(dn, pass->dy[0]);
+    const struct layout *channels =
+        layout_like(dn, layout, &pass->inputs[1 - map]->shape);
     struct tensor by = {0}, *dx = &pass->dx[map];
     enum assay_status st = ASSAY_OK;
 
-    if (!desc_like(&desc, &pass->inputs[1 - map]->shape, &channels))
+    if (!channels)
         st = error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
     if (!st)
         st = layout_convert(dn, job->context->pool, pass->inputs[1 - map],
-                            &channels, &by, err);
+                            channels, &by, err);
     if (!st)
-        st = layout_tensor(dn, job->context->pool, &desc, &pass->dy[0]->shape,
-                           dx, err);
+        st = layout_tensor(job->context->pool, layout, &pass->dy[0]->shape, dx,
+                           err);
     if (!st) {
 #pragma omp parallel for
         for (int64_t i = 0; i < blocks->images * blocks->n_blocks; i++)
@@ -114,17 +116,19 @@ static enum assay_status to_scale(struct onednn *dn, const struct job *job,
                                   size_t map, struct error *err)
 {
     int64_t size = blocks->plane * blocks->block;
-    dnnl_memory_desc_t desc = desc_of(pass->dy[0]), channels;
+    const struct layout *layout = layout_of(dn, pass->dy[0]);
+    const struct layout *channels =
+        layout_like(dn, layout, &pass->inputs[1 - map]->shape);
     struct tensor x = {0}, *dx = &pass->dx[1 - map];
     enum assay_status st = ASSAY_OK;
 
-    if (!desc_like(&desc, &pass->inputs[1 - map]->shape, &channels))
+    if (!channels)
         st = error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
     if (!st)
-        st = layout_convert(dn, job->context->pool, pass->inputs[map], &desc,
+        st = layout_convert(dn, job->context->pool, pass->inputs[map], layout,
                             &x, err);
     if (!st)
-        st = layout_tensor(dn, job->context->pool, &channels,
+        st = layout_tensor(job->context->pool, channels,
                            &pass->inputs[1 - map]->shape, dx, err);
     if (!st) {
 #pragma omp parallel for

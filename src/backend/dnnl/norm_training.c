@@ -152,13 +152,11 @@ static enum assay_status bring_residual(struct onednn *dn,
                                         const struct tensor *x,
                                         struct tensor *out, struct error *err)
 {
-    dnnl_memory_desc_t desc = desc_of(x);
-
     *out = (struct tensor){0};
     if (!norm_has_residual(job->node))
         return ASSAY_OK;
     return layout_convert(dn, job->context->pool, inputs[BATCH_NORM_RESIDUAL],
-                          &desc, out, err);
+                          layout_of(dn, x), out, err);
 }
 
 enum assay_status
@@ -382,7 +380,6 @@ static enum assay_status open_pass(struct onednn *dn, struct job *job,
                                    struct norm_pass *out, struct error *err)
 {
     const struct tensor *x;
-    dnnl_memory_desc_t desc;
     enum assay_status st;
 
     *out = (struct norm_pass){.dy = {0}};
@@ -390,8 +387,8 @@ static enum assay_status open_pass(struct onednn *dn, struct job *job,
     st = get_blocked(dn, job, &out->own, &x, &out->batch.blocks, err);
     if (st)
         return st;
-    desc = desc_of(x);
-    st = gradient_like(dn, job, pass->dy[0], &desc, &out->dy, &out->dx, err);
+    st = gradient_like(dn, job, pass->dy[0], layout_of(dn, x), &out->dy,
+                       &out->dx, err);
     if (st)
         return st;
     out->batch.x = tensor_f32(x);
@@ -415,16 +412,16 @@ static enum assay_status set_gate(struct onednn *dn, const struct job *job,
                                   const struct op_backward *pass,
                                   struct norm_pass *norm, struct error *err)
 {
-    dnnl_memory_desc_t desc = desc_of(&norm->dx);
+    const struct layout *layout = layout_of(dn, &norm->dx);
     enum assay_status st = layout_convert(
-        dn, job->context->pool, &pass->outputs[0], &desc, &norm->y, err);
+        dn, job->context->pool, &pass->outputs[0], layout, &norm->y, err);
 
     if (st)
         return st;
     norm->passed = norm->dx;
     norm->dx = (struct tensor){0};
     if (op_wants(pass, BATCH_NORM_RESIDUAL))
-        st = layout_tensor(dn, job->context->pool, &desc, &norm->passed.shape,
+        st = layout_tensor(job->context->pool, layout, &norm->passed.shape,
                            &norm->dx, err);
     else
         norm->dx = tensor_share(&norm->passed);
@@ -592,7 +589,6 @@ static enum assay_status to_data(struct onednn *dn, struct job *job,
     struct channel_blocks blocks;
     struct tensor own, dy = {0}, affine = {0};
     const struct tensor *given;
-    dnnl_memory_desc_t desc;
     float shift;
     enum assay_status st;
 
@@ -601,10 +597,9 @@ static enum assay_status to_data(struct onednn *dn, struct job *job,
     if (!st)
         st = make_rows(job->context, 2, blocks.n_blocks * blocks.block, &affine,
                        err);
-    if (!st) {
-        desc = desc_of(given);
-        st = gradient_like(dn, job, given, &desc, &dy, &pass->dx[0], err);
-    }
+    if (!st)
+        st = gradient_like(dn, job, given, layout_of(dn, given), &dy,
+                           &pass->dx[0], err);
     if (!st) {
         for (int64_t c = 0; c < given->shape.dims[1]; c++)
             batch_norm_affine(job->node, pass->inputs, c,

@@ -70,25 +70,20 @@ static bool pack_rows(struct onednn *dn, const struct job *job,
     static const int64_t step = 128; /* a multiple of every block of rows */
     struct shape rows = job->weight->shape;
     size_t each = tensor_bytes(job->weight) / (size_t)rows.dims[0];
-    dnnl_memory_desc_t whole = desc_dense(&rows), to;
-    dnnl_dims_t offsets = {0};
 
     if (job->prepare || rows.dims[0] % step ||
         tensor_bytes(job->weight) < large_bytes ||
-        !dnnl_memory_desc_equal(&job->weight_desc, &whole))
+        job->weight_layout != layout_dense(dn, &rows))
         return false;
     rows.dims[0] = step;
-    whole = desc_dense(&rows);
-    for (; offsets[0] < job->weight->shape.dims[0]; offsets[0] += step) {
+    for (int64_t i = 0; i < job->weight->shape.dims[0]; i += step) {
         struct tensor part = *job->weight;
 
         part.shape = rows;
-        part.offset += (size_t)offsets[0] * each;
-        if (dnnl_memory_desc_init_submemory(&to, &kernel->weights,
-                                            dims_of(rows.dims, rows.rank).of,
-                                            offsets) ||
-            onednn_reorder(dn, job->context->pool, &whole, tensor_data(&part),
-                           &to, packed, NULL))
+        part.offset += (size_t)i * each;
+        if (onednn_reorder_rows(dn, job->context->pool, layout_dense(dn, &rows),
+                                tensor_data(&part), kernel->weights, i, packed,
+                                NULL))
             return false;
         tensor_unload(&part);
     }
@@ -101,7 +96,7 @@ static enum assay_status pack(struct onednn *dn, const struct job *job,
                               const struct kernel *kernel, uint32_t owner,
                               struct buffer **buffer, struct error *err)
 {
-    size_t bytes = dnnl_memory_desc_get_size(&kernel->weights);
+    size_t bytes = kernel->weights->bytes;
     struct pool *pool = job->context->pool;
     struct tensor dense = {0};
     enum assay_status st;
@@ -117,8 +112,8 @@ static enum assay_status pack(struct onednn *dn, const struct job *job,
         return ASSAY_OK;
     st = prepare_weights(job, &dense, err);
     if (!st)
-        st = onednn_reorder(dn, pool, &job->weight_desc, tensor_data(&dense),
-                            &kernel->weights, buffer_data(*buffer), err);
+        st = onednn_reorder(dn, pool, job->weight_layout, tensor_data(&dense),
+                            kernel->weights, buffer_data(*buffer), err);
     tensor_release(&dense);
     if (st) {
         buffer_release(*buffer);
@@ -153,16 +148,12 @@ static enum assay_status get_lasting(struct onednn *dn, const struct job *job,
                                      struct buffer **held, struct error *err)
 {
     struct packed packed = {.value = job->weight_value,
-                            .scale_value = job->scale_value};
-    const struct packed *found;
-    enum assay_status st =
-        layout_intern(dn, &kernel->weights, &packed.layout, err);
+                            .scale_value = job->scale_value,
+                            .layout = kernel->weights};
+    const struct packed *found = find_packed(dn, &packed);
 
-    if (st)
-        return st;
-    found = find_packed(dn, &packed);
     if (!found) {
-        st = pack_lasting(dn, job, kernel, &packed, err);
+        enum assay_status st = pack_lasting(dn, job, kernel, &packed, err);
         if (st)
             return st;
         found = &packed;
@@ -183,8 +174,7 @@ enum assay_status packed_get(struct onednn *dn, const struct job *job,
     if (!job->weight)
         return ASSAY_OK;
     *data = tensor_data(job->weight);
-    if (!job->prepare &&
-        dnnl_memory_desc_equal(&job->weight_desc, &kernel->weights))
+    if (!job->prepare && job->weight_layout == kernel->weights)
         return ASSAY_OK;
     if (dn->options.is_training)
         st = pack(dn, job, kernel, OWNER_SCRATCH, held, err);
@@ -200,8 +190,7 @@ void packed_drop(struct onednn *dn, size_t from, const struct kernel *winner)
     size_t kept = from;
 
     for (size_t i = from; i < dn->n_packed; i++) {
-        if (dnnl_memory_desc_equal(&dn->packed[i].layout->desc,
-                                   &winner->weights))
+        if (dn->packed[i].layout == winner->weights)
             dn->packed[kept++] = dn->packed[i];
         else
             buffer_release(dn->packed[i].buffer);

@@ -24,7 +24,7 @@ size_t parts_limit(const struct onednn *dn)
 
 static size_t scratch_bytes(const struct kernel *kernel)
 {
-    return dnnl_memory_desc_get_size(&kernel->scratch);
+    return layout_bytes(kernel->scratch);
 }
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -76,22 +76,22 @@ static bool can_divide(const struct job *job, struct part part)
 
 static enum assay_status make_whole(struct onednn *dn, const struct job *job,
                                     describe_convolution *describe,
-                                    dnnl_alg_kind_t algorithm,
+                                    enum algorithm algorithm,
                                     const char *implementation,
                                     struct kernel **out, struct error *err)
 {
-    dnnl_convolution_desc_t description;
-    enum assay_status st = onednn_status(describe(job, algorithm, &description),
-                                         "describe a convolution", err);
+    struct operation operation;
 
-    return st ? st
-              : kernel_make(dn, job, &description, implementation, out, err);
+    if (!describe(dn, job, &operation))
+        return error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
+    operation.algorithm = algorithm;
+    return kernel_make(dn, job, &operation, implementation, out, err);
 }
 
 /* NULL in *out where the layouts have no name. */
 static enum assay_status
 make_part(struct onednn *dn, const struct job *job, struct part part,
-          describe_convolution *describe, dnnl_alg_kind_t algorithm,
+          describe_convolution *describe, enum algorithm algorithm,
           const char *implementation, struct kernel **out, struct error *err)
 {
     struct tensor x = *job->x;
@@ -116,12 +116,16 @@ make_part(struct onednn *dn, const struct job *job, struct part part,
     kernel->x = job->x->shape;
     kernel->y = job->y;
     kernel->part = part;
-    if (desc_like(&kernel->part_src, &job->x->shape, &kernel->src) &&
-        desc_like(&kernel->part_dst, &job->y, &kernel->dst))
+    kernel->src = layout_like(dn, kernel->part_src, &job->x->shape);
+    kernel->dst = layout_like(dn, kernel->part_dst, &job->y);
+    st = layout_check(kernel->src, err);
+    if (!st)
+        st = layout_check(kernel->dst, err);
+    if (!st && kernel->src && kernel->dst)
         *out = kernel;
     else
         kernel_free(kernel);
-    return ASSAY_OK;
+    return st;
 }
 
 /* What is made twice where the last part reaches back, of the output. */
@@ -148,7 +152,7 @@ static bool is_better(const struct job *job, size_t most,
 /* The least overlap, among the first few parts that are small enough; where
  * none is, the smallest. */
 static void divide(struct onednn *dn, const struct job *job, size_t most,
-                   describe_convolution *describe, dnnl_alg_kind_t algorithm,
+                   describe_convolution *describe, enum algorithm algorithm,
                    const char *implementation, struct kernel **best)
 {
     int64_t n = (int64_t)(scratch_bytes(*best) / most) + 1;
@@ -182,7 +186,7 @@ static void divide(struct onednn *dn, const struct job *job, size_t most,
 
 enum assay_status parts_make(struct onednn *dn, const struct job *job,
                              describe_convolution *describe,
-                             dnnl_alg_kind_t algorithm,
+                             enum algorithm algorithm,
                              const char *implementation, struct kernel **out,
                              struct error *err)
 {
@@ -197,10 +201,10 @@ enum assay_status parts_make(struct onednn *dn, const struct job *job,
 
 /* The rows of one image that a band is made from, zeros beyond its edges. */
 static void cut_band(const struct channel_blocks *blocks,
-                     const dnnl_memory_desc_t *band, int64_t width, int64_t top,
+                     const struct layout *band, int64_t width, int64_t top,
                      const float *image, float *to)
 {
-    int64_t line = width * blocks->block, rows = band->dims[2];
+    int64_t line = width * blocks->block, rows = band->shape.dims[2];
     int64_t height = blocks->plane / width;
 
 #pragma omp parallel for collapse(2)
@@ -222,7 +226,7 @@ static void place_band(const struct channel_blocks *blocks,
                        const struct kernel *kernel, int64_t top,
                        int64_t skipped, const float *from, float *image)
 {
-    const dnnl_dim_t *band = kernel->part_dst.dims;
+    const int64_t *band = kernel->part_dst->shape.dims;
     int64_t line = band[3] * blocks->block;
     int64_t height = blocks->plane / band[3];
 
@@ -259,7 +263,7 @@ run_bands(struct onednn *dn, const struct job *job, const struct kernel *kernel,
     for (int64_t i = 0; !st && i < height; i += rows) {
         int64_t top = i + rows <= height ? i : height - rows;
 
-        cut_band(&from, &kernel->part_src, x->shape.dims[3], top - before,
+        cut_band(&from, kernel->part_src, x->shape.dims[3], top - before,
                  tensor_f32(x) +
                      image * from.n_blocks * from.plane * from.block,
                  operands->src);
@@ -278,8 +282,8 @@ static enum assay_status run_images(struct onednn *dn, const struct job *job,
                                     const struct tensor *y, struct error *err)
 {
     int64_t n = job->y.dims[0], each = kernel->part.images;
-    size_t src = dnnl_memory_desc_get_size(&kernel->src) / (size_t)n;
-    size_t dst = dnnl_memory_desc_get_size(&kernel->dst) / (size_t)n;
+    size_t src = kernel->src->bytes / (size_t)n;
+    size_t dst = kernel->dst->bytes / (size_t)n;
     enum assay_status st = ASSAY_OK;
 
     for (int64_t i = 0; !st && i < n; i += each) {
@@ -300,7 +304,7 @@ enum assay_status parts_run(struct onednn *dn, const struct job *job,
                             const struct tensor *x, const struct tensor *y,
                             struct error *err)
 {
-    size_t src_bytes = dnnl_memory_desc_get_size(&kernel->part_src);
+    size_t src_bytes = kernel->part_src->bytes;
     struct operands operands = {.weights = weights};
     struct buffer *memory;
     enum assay_status st;
@@ -308,8 +312,7 @@ enum assay_status parts_run(struct onednn *dn, const struct job *job,
     if (kernel->part.rows == job->y.dims[2])
         return run_images(dn, job, kernel, weights, x, y, err);
     st = pool_take_scratch(job->context->pool,
-                           src_bytes +
-                               dnnl_memory_desc_get_size(&kernel->part_dst),
+                           src_bytes + kernel->part_dst->bytes,
                            "a band of a map", &memory, err);
     if (st)
         return st;

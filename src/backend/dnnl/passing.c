@@ -8,30 +8,22 @@
 
 enum { max_inputs = 64 };
 
-/* Copies, or shares, of the inputs in one description for each: what `desc`
- * is for the first dimension sizes is decided by the tag. */
+/* Copies, or shares, of the inputs in that order of elements. */
 static enum assay_status convert_all(struct onednn *dn, const struct job *job,
                                      const struct tensor *const *inputs,
-                                     dnnl_format_tag_t tag, struct tensor *own,
+                                     enum order order, struct tensor *own,
                                      const struct tensor **list,
                                      struct error *err)
 {
     for (size_t i = 0; i < job->node->n_inputs; i++) {
-        const struct shape *shape = &inputs[i]->shape;
-        dnnl_memory_desc_t desc = desc_dense(shape);
         enum assay_status st = ASSAY_OK;
 
-        if (tag != dnnl_format_tag_undef)
-            st = onednn_status(dnnl_memory_desc_init_by_tag(
-                                   &desc, shape->rank,
-                                   dims_of(shape->dims, shape->rank).of,
-                                   dnnl_f32, tag),
-                               "describe an input", err);
         /* Only float32 has layouts; the rest is dense already. */
-        if (!st && (inputs[i]->layout || tag != dnnl_format_tag_undef))
-            st = layout_convert(dn, job->context->pool, inputs[i], &desc,
+        if (inputs[i]->layout || order != ORDER_DENSE)
+            st = layout_convert(dn, job->context->pool, inputs[i],
+                                layout_ordered(dn, &inputs[i]->shape, order),
                                 &own[i], err);
-        else if (!st)
+        else
             own[i] = tensor_share(inputs[i]);
         if (st)
             return st;
@@ -55,7 +47,7 @@ enum assay_status own_kernel(struct onednn *dn, struct job *job,
     const struct tensor *list[max_inputs];
     enum assay_status st;
 
-    st = convert_all(dn, job, inputs, dnnl_format_tag_undef, own, list, err);
+    st = convert_all(dn, job, inputs, ORDER_DENSE, own, list, err);
     if (!st)
         st = tensor_new(job->context->pool, y->dtype, &job->y, y, err);
     if (!st)
@@ -70,12 +62,9 @@ static enum assay_status make_dense(struct onednn *dn,
                                     const struct tensor *from,
                                     struct tensor *out, struct error *err)
 {
-    dnnl_memory_desc_t dense;
-
-    if (from->buffer && from->layout) {
-        dense = desc_dense(&from->shape);
-        return layout_convert(dn, context->pool, from, &dense, out, err);
-    }
+    if (from->buffer && from->layout)
+        return layout_convert(dn, context->pool, from,
+                              layout_dense(dn, &from->shape), out, err);
     *out = *from;
     if (from->buffer)
         *out = tensor_share(from);
@@ -145,7 +134,7 @@ static bool find_blocks(const struct node *node,
             first = inputs[i];
     }
     return first && first->shape.rank == 4 && concat_axis(node, 4) == 1 &&
-           layout_blocks(first, blocks) && blocks->tag != dnnl_nhwc;
+           layout_blocks(first, blocks) && blocks->order != ORDER_CHANNELS_LAST;
 }
 
 static void put_behind(const struct node *node,
@@ -169,19 +158,15 @@ enum assay_status forward_concat(struct onednn *dn, struct job *job,
     struct tensor own[max_inputs] = {{0}};
     const struct tensor *list[max_inputs];
     struct channel_blocks blocks;
-    dnnl_memory_desc_t desc;
     enum assay_status st;
 
     if (!find_blocks(job->node, inputs, &blocks))
         return own_kernel(dn, job, inputs, y, err);
-    st = convert_all(dn, job, inputs, blocks.tag, own, list, err);
+    st = convert_all(dn, job, inputs, blocks.order, own, list, err);
     if (!st)
-        st = onednn_status(
-            dnnl_memory_desc_init_by_tag(&desc, 4, dims_of(job->y.dims, 4).of,
-                                         dnnl_f32, blocks.tag),
-            "describe what is put together", err);
-    if (!st)
-        st = layout_tensor(dn, job->context->pool, &desc, &job->y, y, err);
+        st = layout_tensor(job->context->pool,
+                           layout_ordered(dn, &job->y, blocks.order), &job->y,
+                           y, err);
     if (!st)
         put_behind(job->node, list, y);
     release_all(own, job->node->n_inputs);

@@ -9,16 +9,17 @@
 /* Windows as oneDNN describes them: `after` is what has to be behind the input
  * so that the last one fits. */
 struct windows {
-    dnnl_alg_kind_t kind;
-    dnnl_dims_t kernel, stride, before, after;
+    enum algorithm algorithm;
+    int64_t kernel[2], stride[2], before[2], after[2];
 };
 
 static struct windows windows_of(const struct shape *x, const struct shape *y,
-                                 dnnl_alg_kind_t kind, const int64_t kernel[2],
+                                 enum algorithm algorithm,
+                                 const int64_t kernel[2],
                                  const int64_t stride[2],
                                  const int64_t before[2])
 {
-    struct windows windows = {.kind = kind};
+    struct windows windows = {.algorithm = algorithm};
 
     for (int i = 0; i < 2; i++) {
         windows.kernel[i] = kernel[i];
@@ -35,7 +36,7 @@ static struct windows max_windows(const struct node *node,
 {
     const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
 
-    return windows_of(x, y, dnnl_pooling_max, attrs->kernel, attrs->stride,
+    return windows_of(x, y, ALGORITHM_MAX, attrs->kernel, attrs->stride,
                       attrs->before);
 }
 
@@ -45,11 +46,11 @@ static bool avg_windows(const struct node *node, const struct shape *x,
                         const struct shape *y, struct windows *out)
 {
     const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
-    dnnl_alg_kind_t kind = attrs->counts_padding
-                               ? dnnl_pooling_avg_include_padding
-                               : dnnl_pooling_avg_exclude_padding;
+    enum algorithm algorithm =
+        attrs->counts_padding ? ALGORITHM_MEAN_WITH_PADDING : ALGORITHM_MEAN;
 
-    *out = windows_of(x, y, kind, attrs->kernel, attrs->stride, attrs->before);
+    *out = windows_of(x, y, algorithm, attrs->kernel, attrs->stride,
+                      attrs->before);
     return !attrs->counts_padding || (out->after[0] <= attrs->after[0] &&
                                       out->after[1] <= attrs->after[1]);
 }
@@ -66,39 +67,33 @@ static bool adaptive_windows(const struct shape *x, const struct shape *y,
         if (x->dims[2 + i] % y->dims[2 + i])
             return false;
     }
-    *out = windows_of(x, y, dnnl_pooling_avg_exclude_padding, size, size, none);
+    *out = windows_of(x, y, ALGORITHM_MEAN, size, size, none);
     return true;
 }
 
-static enum assay_status describe(const dnnl_memory_desc_t *src,
-                                  const struct shape *y, dnnl_prop_kind_t kind,
-                                  const struct windows *windows,
-                                  dnnl_pooling_desc_t *out, struct error *err)
-{
-    dnnl_memory_desc_t dst = desc_any(y);
-
-    return onednn_status(
-        dnnl_pooling_forward_desc_init(out, kind, windows->kind, src, &dst,
-                                       windows->stride, windows->kernel,
-                                       windows->before, windows->after),
-        "describe a pooling", err);
-}
-
+/* Makes the kernel of a job: forward from src to dst, or back. */
 static enum assay_status make_kernel(struct onednn *dn, const struct job *job,
                                      const struct windows *windows,
+                                     const struct layout *src,
+                                     const struct layout *dst,
                                      struct kernel **out, struct error *err)
 {
-    dnnl_memory_desc_t src = desc_of(job->x);
-    dnnl_pooling_desc_t description;
-    enum assay_status st =
-        describe(&src, &job->y, job->kind, windows, &description, err);
+    struct operation operation = {.kind = OPERATION_POOLING,
+                                  .algorithm = windows->algorithm,
+                                  .src = src,
+                                  .dst = dst};
 
-    return st ? st : kernel_make(dn, job, &description, NULL, out, err);
+    for (int i = 0; i < 2; i++) {
+        operation.window[i] = windows->kernel[i];
+        operation.stride[i] = windows->stride[i];
+        operation.before[i] = windows->before[i];
+        operation.after[i] = windows->after[i];
+    }
+    return kernel_make_kept(dn, job, &operation, out, err);
 }
 
 /* Where in each window the largest was, for the backward pass. */
-static enum assay_status make_workspace(struct onednn *dn,
-                                        const struct job *job,
+static enum assay_status make_workspace(const struct job *job,
                                         const struct kernel *kernel,
                                         struct tensor *out, struct error *err)
 {
@@ -109,8 +104,7 @@ static enum assay_status make_workspace(struct onednn *dn,
         *out = tensor_share(context->saved);
         return ASSAY_OK;
     }
-    st =
-        layout_tensor(dn, context->pool, &kernel->workspace, &job->y, out, err);
+    st = layout_tensor(context->pool, kernel->workspace, &job->y, out, err);
     if (!st && context->saved)
         *context->saved = tensor_share(out);
     return st;
@@ -124,14 +118,13 @@ static enum assay_status pool(struct onednn *dn, struct job *job,
     struct tensor workspace = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (!kernel) {
-        st = make_kernel(dn, job, windows, &kernel, err);
-        if (st)
-            return st;
-        kernel_keep(dn, job, kernel);
-    }
-    if (kernel->workspace.ndims > 0) {
-        st = make_workspace(dn, job, kernel, &workspace, err);
+    if (!kernel)
+        st = make_kernel(dn, job, windows, layout_of(dn, job->x),
+                         layout_any(dn, &job->y), &kernel, err);
+    if (st)
+        return st;
+    if (kernel->workspace) {
+        st = make_workspace(job, kernel, &workspace, err);
         job->workspace = &workspace;
     }
     if (!st)
@@ -180,34 +173,14 @@ forward_adaptive_avg_pool2d(struct onednn *dn, struct job *job,
 /* ---- backward ------------------------------------------------------------ */
 
 /* dx gets the layout that x had. */
-static enum assay_status make_backward(struct onednn *dn, struct job *job,
+static enum assay_status make_backward(struct onednn *dn, const struct job *job,
                                        const struct windows *windows,
                                        struct kernel **out, struct error *err)
 {
-    const struct layout *layout = dn->x_layouts[job->at];
-    dnnl_memory_desc_t src = layout ? layout->desc : desc_dense(&job->y);
-    dnnl_primitive_desc_t forward = NULL;
-    dnnl_pooling_desc_t description;
-    enum assay_status st = describe(&src, &job->x->shape, dnnl_forward_training,
-                                    windows, &description, err);
+    const struct layout *dx = dn->x_layouts[job->at];
 
-    if (!st)
-        st = onednn_status(dnnl_primitive_desc_create(&forward, &description,
-                                                      NULL, dn->engine, NULL),
-                           "find a pooling", err);
-    if (!st)
-        st = onednn_status(
-            dnnl_pooling_backward_desc_init(
-                &description, windows->kind, &src,
-                dnnl_primitive_desc_query_md(forward, dnnl_query_dst_md, 0),
-                windows->stride, windows->kernel, windows->before,
-                windows->after),
-            "describe the gradient of a pooling", err);
-    job->hint = forward;
-    if (!st)
-        st = kernel_make(dn, job, &description, NULL, out, err);
-    dnnl_primitive_desc_destroy(forward);
-    return st;
+    return make_kernel(dn, job, windows, layout_any(dn, &job->x->shape),
+                       dx ? dx : layout_dense(dn, &job->y), out, err);
 }
 
 static enum assay_status unpool(struct onednn *dn, struct job *job,
@@ -217,19 +190,17 @@ static enum assay_status unpool(struct onednn *dn, struct job *job,
 {
     struct tensor workspace = *pass->saved;
     struct kernel *kernel;
-    enum assay_status st;
+    enum assay_status st = ASSAY_OK;
 
     job->direction = DIRECTION_DATA;
     job->x = pass->dy[0];
     job->y = pass->inputs[0]->shape;
     kernel = kernel_find(dn, job);
-    if (!kernel) {
+    if (!kernel)
         st = make_backward(dn, job, windows, &kernel, err);
-        if (st)
-            return st;
-        kernel_keep(dn, job, kernel);
-    }
-    if (kernel->workspace.ndims > 0)
+    if (st)
+        return st;
+    if (kernel->workspace)
         job->workspace = &workspace;
     return kernel_run(dn, job, kernel, &pass->dx[0], err);
 }

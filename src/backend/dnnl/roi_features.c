@@ -13,16 +13,16 @@ static enum assay_status get_map(struct onednn *dn, const struct job *job,
                                  struct tensor *own, struct roi_map *map,
                                  struct error *err)
 {
-    dnnl_memory_desc_t dense = desc_dense(&tensor->shape);
     const int64_t *dims = tensor->shape.dims;
     struct channel_blocks blocks;
     enum assay_status st = ASSAY_OK;
 
     if (layout_blocks(tensor, &blocks) &&
-        (blocks.tag == dnnl_nchw || blocks.tag == dnnl_nChw16c))
+        (blocks.order == ORDER_DENSE || blocks.order == ORDER_BLOCKS_OF_16))
         *own = tensor_share(tensor);
     else
-        st = layout_convert(dn, job->context->pool, tensor, &dense, own, err);
+        st = layout_convert(dn, job->context->pool, tensor,
+                            layout_dense(dn, &tensor->shape), own, err);
     if (st)
         return st;
     *map = (struct roi_map){.data = tensor_f32(own),
@@ -65,16 +65,12 @@ static enum assay_status make_gradient(struct onednn *dn, const struct job *job,
                                        const struct shape *shape,
                                        struct tensor *out, struct error *err)
 {
-    dnnl_memory_desc_t desc;
-    enum assay_status st = onednn_status(
-        dnnl_memory_desc_init_by_tag(&desc, 4, dims_of(shape->dims, 4).of,
-                                     dnnl_f32, dnnl_nChw16c),
-        "describe the gradient of a map", err);
+    const struct layout *layout = layout_ordered(dn, shape, ORDER_BLOCKS_OF_16);
+    enum assay_status st =
+        layout_tensor(job->context->pool, layout, shape, out, err);
 
     if (!st)
-        st = layout_tensor(dn, job->context->pool, &desc, shape, out, err);
-    if (!st)
-        memset(tensor_data(out), 0, dnnl_memory_desc_get_size(&desc));
+        memset(tensor_data(out), 0, layout->bytes);
     return st;
 }
 
@@ -85,7 +81,6 @@ enum assay_status backward_roi_align(struct onednn *dn, struct job *job,
     size_t n = job->node->n_inputs - ROI_ALIGN_MAPS;
     struct roi_map maps[ROI_ALIGN_MAX_LEVELS];
     float *dx[ROI_ALIGN_MAX_LEVELS] = {NULL};
-    dnnl_memory_desc_t dense = desc_dense(&pass->dy[0]->shape);
     struct tensor dy = {0};
     enum assay_status st = ASSAY_OK;
 
@@ -105,8 +100,8 @@ enum assay_status backward_roi_align(struct onednn *dn, struct job *job,
             dx[i] = tensor_f32(to);
     }
     if (!st)
-        st = layout_convert(dn, job->context->pool, pass->dy[0], &dense, &dy,
-                            err);
+        st = layout_convert(dn, job->context->pool, pass->dy[0],
+                            layout_dense(dn, &pass->dy[0]->shape), &dy, err);
     if (!st)
         st = roi_align_maps_backward(job->context, job->node, pass->inputs,
                                      maps, n, &dy, dx, err);

@@ -10,43 +10,36 @@
 
 #include <string.h>
 
-enum assay_status transposed_weight(const struct shape *w,
-                                    struct shape *logical,
-                                    dnnl_memory_desc_t *out, struct error *err)
+const struct layout *transposed_weight(struct onednn *dn, const struct shape *w)
 {
     int64_t area = w->dims[2] * w->dims[3];
-    dnnl_dims_t strides = {area, w->dims[1] * area, w->dims[3], 1};
+    int64_t strides[] = {area, w->dims[1] * area, w->dims[3], 1};
+    struct shape logical =
+        shape_of(4, w->dims[1], w->dims[0], w->dims[2], w->dims[3]);
 
-    *logical = shape_of(4, w->dims[1], w->dims[0], w->dims[2], w->dims[3]);
-    return onednn_status(
-        dnnl_memory_desc_init_by_strides(out, 4, dims_of(logical->dims, 4).of,
-                                         dnnl_f32, strides),
-        "describe weights", err);
+    return layout_strided(dn, &logical, strides);
 }
 
 static enum assay_status make_transposed(struct onednn *dn,
                                          const struct job *job,
-                                         const struct shape *w,
                                          struct kernel **out, struct error *err)
 {
     const struct conv_transpose2d_attrs *attrs =
         conv_transpose2d_attrs(job->node);
-    dnnl_memory_desc_t src = desc_any(&job->x->shape), weights = desc_any(w);
-    dnnl_memory_desc_t dst = desc_any(&job->y), bias;
-    dnnl_deconvolution_desc_t description;
-    enum assay_status st;
+    struct operation operation = {
+        .kind = OPERATION_DECONVOLUTION,
+        .src = layout_any(dn, &job->x->shape),
+        .weights = layout_any(dn, &job->weight_layout->shape),
+        .dst = layout_any(dn, &job->y)};
 
     if (job->bias)
-        bias = desc_dense(&job->bias->shape);
-    st = onednn_status(
-        dnnl_deconvolution_forward_desc_init(
-            &description, job->kind, dnnl_deconvolution_direct, &src, &weights,
-            job->bias ? &bias : NULL, &dst, dims_of(attrs->stride, 2).of,
-            dims_of(attrs->before, 2).of, dims_of(attrs->after, 2).of),
-        "describe a transposed convolution", err);
-    if (!st)
-        st = kernel_make(dn, job, &description, NULL, out, err);
-    return st;
+        operation.bias = layout_dense(dn, &job->bias->shape);
+    for (int i = 0; i < 2; i++) {
+        operation.stride[i] = attrs->stride[i];
+        operation.before[i] = attrs->before[i];
+        operation.after[i] = attrs->after[i];
+    }
+    return kernel_make_kept(dn, job, &operation, out, err);
 }
 
 static enum assay_status run_transposed(struct onednn *dn, struct job *job,
@@ -54,19 +47,15 @@ static enum assay_status run_transposed(struct onednn *dn, struct job *job,
 {
     struct kernel *kernel;
     enum assay_status st;
-    struct shape w;
 
-    st = transposed_weight(&job->weight->shape, &w, &job->weight_desc, err);
+    job->weight_layout = transposed_weight(dn, &job->weight->shape);
+    st = layout_check(job->weight_layout, err);
     if (st)
         return st;
     kernel = kernel_find(dn, job);
-    if (!kernel) {
-        st = make_transposed(dn, job, &w, &kernel, err);
-        if (st)
-            return st;
-        kernel_keep(dn, job, kernel);
-    }
-    return kernel_run(dn, job, kernel, y, err);
+    if (!kernel)
+        st = make_transposed(dn, job, &kernel, err);
+    return st ? st : kernel_run(dn, job, kernel, y, err);
 }
 
 /* ---- windows that do not overlap ----------------------------------------- */
@@ -82,8 +71,9 @@ static bool has_windows(const struct job *job, struct channel_blocks *blocks)
         if (attrs->stride[i] != w[2 + i] || attrs->before[i] || attrs->after[i])
             return false;
     }
-    return layout_blocks(job->x, blocks) && blocks->tag != dnnl_nhwc &&
-           blocks->block > 1 && w[1] % blocks->block == 0;
+    return layout_blocks(job->x, blocks) &&
+           blocks->order != ORDER_CHANNELS_LAST && blocks->block > 1 &&
+           w[1] % blocks->block == 0;
 }
 
 static int64_t window_area(const struct job *job)
@@ -151,32 +141,28 @@ static enum assay_status make_windows(struct onednn *dn, const struct job *job,
         shape_of(4, part.images, window_area(job) * w[1], x[2], x[3]);
     struct shape kernel =
         shape_of(4, channels.dims[1], x[1], (int64_t)1, (int64_t)1);
-    dnnl_memory_desc_t layout = desc_of(job->x), src, dst, bias;
-    dnnl_memory_desc_t weights = desc_any(&kernel);
-    dnnl_convolution_desc_t description;
-    dnnl_dims_t one = {1, 1}, zero = {0};
+    const struct layout *layout = layout_of(dn, job->x);
+    struct operation operation = {.kind = OPERATION_CONVOLUTION,
+                                  .src = layout_like(dn, layout, &in),
+                                  .weights = layout_any(dn, &kernel),
+                                  .dst = layout_like(dn, layout, &channels),
+                                  .stride = {1, 1}};
+    const struct layout *dst = layout_like(dn, layout, &job->y);
     enum assay_status st = ASSAY_OK;
 
     if (job->bias)
-        bias = desc_dense(&job->bias->shape);
-    if (!desc_like(&layout, &in, &src) || !desc_like(&layout, &channels, &dst))
+        operation.bias = layout_dense(dn, &job->bias->shape);
+    if (!dst || !operation.src || !operation.dst)
         st = error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
+    else
+        st = layout_check(dst, err);
     if (!st)
-        st = onednn_status(dnnl_convolution_forward_desc_init(
-                               &description, job->kind, dnnl_convolution_direct,
-                               &src, &weights, job->bias ? &bias : NULL, &dst,
-                               one, zero, zero),
-                           "describe a convolution", err);
-    if (!st)
-        st = kernel_make(dn, job, &description, NULL, out, err);
+        st = kernel_make(dn, job, &operation, NULL, out, err);
     if (st)
         return st;
     (*out)->part = part;
     (*out)->src = layout;
-    if (!desc_like(&layout, &job->y, &(*out)->dst)) {
-        kernel_free(*out);
-        return error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
-    }
+    (*out)->dst = dst;
     return ASSAY_OK;
 }
 
@@ -212,16 +198,15 @@ static enum assay_status run_parts(struct onednn *dn, const struct job *job,
                                    const struct tensor *y, struct error *err)
 {
     int64_t n = job->y.dims[0], each = kernel->part.images;
-    size_t src = dnnl_memory_desc_get_size(&kernel->src) / (size_t)n;
-    size_t dst = dnnl_memory_desc_get_size(&kernel->dst) / (size_t)n;
+    size_t src = kernel->src->bytes / (size_t)n;
+    size_t dst = kernel->dst->bytes / (size_t)n;
     struct buffer *channels = NULL, *held;
     struct operands operands;
     enum assay_status st =
         packed_get(dn, job, kernel, &held, &operands.weights, err);
 
     if (!st)
-        st = pool_take_scratch(job->context->pool,
-                               dnnl_memory_desc_get_size(&kernel->part_dst),
+        st = pool_take_scratch(job->context->pool, kernel->part_dst->bytes,
                                "the windows of a map", &channels, err);
     for (int64_t i = 0; !st && i < n; i += each) {
         size_t first = (size_t)(i + each <= n ? i : n - each);
@@ -249,7 +234,7 @@ static enum assay_status run_windows(struct onednn *dn, struct job *job,
     struct tensor bias = {0};
     enum assay_status st = ASSAY_OK;
 
-    job->weight_desc = desc_dense(&w);
+    job->weight_layout = layout_dense(dn, &w);
     job->prepare = gather_weights;
     if (job->bias) {
         st = repeat_bias(job, &bias, err);
@@ -261,8 +246,7 @@ static enum assay_status run_windows(struct onednn *dn, struct job *job,
             kernel_keep(dn, job, kernel);
     }
     if (!st)
-        st = layout_tensor(dn, job->context->pool, &kernel->dst, &job->y, y,
-                           err);
+        st = layout_tensor(job->context->pool, kernel->dst, &job->y, y, err);
     if (!st)
         st = run_parts(dn, job, blocks, kernel, y, err);
     tensor_release(&bias);

@@ -11,10 +11,10 @@
 
 static const struct {
     const char *name;
-    dnnl_alg_kind_t kind;
+    enum algorithm algorithm;
     size_t most; /* implementations to look at, the library's favourites */
-} algorithms[] = {{"winograd", dnnl_convolution_winograd, 2},
-                  {"direct", dnnl_convolution_direct, 1}};
+} algorithms[] = {{"winograd", ALGORITHM_WINOGRAD, 2},
+                  {"direct", ALGORITHM_DIRECT, 1}};
 
 enum { n_algorithms = sizeof algorithms / sizeof *algorithms };
 
@@ -29,18 +29,18 @@ static const char *task_name(const struct job *job)
     case N_DIRECTIONS:
         break;
     }
-    return job->kind == dnnl_forward_training ? "training " : "";
+    return job->is_training ? "training " : "";
 }
 
 /* "n1 c64 h200 w200 o64 k3x3 s1x1 d1x1 p1,1,1,1 g1 nChw16c", behind what is
  * done where that is not inference. */
-static void write_key(const struct job *job, char *text, size_t size)
+static void write_key(struct onednn *dn, const struct job *job, char *text,
+                      size_t size)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     const int64_t *w = job->weight->shape.dims;
     const int64_t *x =
         job->direction == DIRECTION_DATA ? job->y.dims : job->x->shape.dims;
-    dnnl_memory_desc_t desc = desc_of(job->x);
 
     snprintf(text, size,
              "%sn%" PRId64 " c%" PRId64 " h%" PRId64 " w%" PRId64 " o%" PRId64
@@ -50,33 +50,18 @@ static void write_key(const struct job *job, char *text, size_t size)
              task_name(job), x[0], x[1], x[2], x[3], w[0], w[2], w[3],
              attrs->stride[0], attrs->stride[1], attrs->dilation[0],
              attrs->dilation[1], attrs->before[0], attrs->before[1],
-             attrs->after[0], attrs->after[1], attrs->groups, desc_text(&desc));
+             attrs->after[0], attrs->after[1], attrs->groups,
+             layout_text(layout_of(dn, job->x)));
 }
 
 /* Taken only where nothing else is: kernels that any processor can run, and
  * those that want channels last. These are no faster than the ones on blocked
  * channels, but Winograd's are blocked, and a reorder of a large map costs a
  * fifth of its convolution. */
-static bool is_last_resort(const_dnnl_primitive_desc_t found, const char *name,
-                           enum direction direction)
+static bool is_last_resort(const char *name, const struct layout *y)
 {
-    const dnnl_memory_desc_t *dst = dnnl_primitive_desc_query_md(
-        found,
-        direction == DIRECTION_FORWARD ? dnnl_query_dst_md
-                                       : dnnl_query_diff_dst_md,
-        0);
-
     return strncmp(name, "ref", 3) == 0 || strstr(name, "gemm") ||
-           strcmp(desc_text(dst), "nhwc") == 0;
-}
-
-static const char *implementation_name(const_dnnl_primitive_desc_t found)
-{
-    const char *name = "";
-
-    dnnl_primitive_desc_query(found, dnnl_query_impl_info_str, 0,
-                              (void *)&name);
-    return name;
+           strcmp(layout_text(y), "nhwc") == 0;
 }
 
 static bool is_listed(const struct candidates *list, const char *name)
@@ -90,36 +75,26 @@ static bool is_listed(const struct candidates *list, const char *name)
 
 /* The first ones of an algorithm that are no last resort, or else the very
  * first. Some are there twice under one name: the first of them counts. */
-static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
-                                            enum direction direction,
-                                            size_t algorithm,
-                                            struct candidates *list)
+struct listing {
+    const char *algorithm;
+    size_t most; /* of the list's length */
+    struct candidates *list;
+    struct candidate first;
+};
+
+static bool list_implementation(const char *name, const struct layout *y,
+                                void *context)
 {
-    struct candidate first = {.name = ""};
-    dnnl_status_t status = dnnl_success;
-    size_t begin = list->n;
+    struct listing *listing = context;
+    struct candidates *list = listing->list;
+    struct candidate next = {.ms = -1};
 
-    while (!status && list->n < begin + algorithms[algorithm].most) {
-        dnnl_primitive_desc_t found = dnnl_primitive_desc_iterator_fetch(at);
-        struct candidate next = {.ms = -1};
-        const char *name;
-
-        if (!found)
-            return dnnl_out_of_memory;
-        name = implementation_name(found);
-        snprintf(next.name, sizeof next.name, "%s %s",
-                 algorithms[algorithm].name, name);
-        if (!is_last_resort(found, name, direction) &&
-            !is_listed(list, next.name))
-            list->items[list->n++] = next;
-        if (!first.name[0])
-            first = next;
-        dnnl_primitive_desc_destroy(found);
-        status = dnnl_primitive_desc_iterator_next(at);
-    }
-    if (list->n == 0)
-        list->items[list->n++] = first;
-    return status == dnnl_iterator_ends ? dnnl_success : status;
+    snprintf(next.name, sizeof next.name, "%s %s", listing->algorithm, name);
+    if (!is_last_resort(name, y) && !is_listed(list, next.name))
+        list->items[list->n++] = next;
+    if (!listing->first.name[0])
+        listing->first = next;
+    return list->n < listing->most;
 }
 
 /* Plain mode is direct; a wish for another algorithm is tried first and ends
@@ -140,25 +115,24 @@ static enum assay_status list_candidates(struct onednn *dn,
                                          struct candidates *list,
                                          struct error *err)
 {
-    dnnl_primitive_attr_t attributes = NULL;
-    enum assay_status st = job_attributes(job, &attributes, err);
+    enum assay_status st = ASSAY_OK;
 
     list->n = 0;
     for (size_t i = 0; !st && i < n_algorithms; i++) {
-        dnnl_primitive_desc_iterator_t iterator = NULL;
-        dnnl_convolution_desc_t description;
+        struct listing listing = {.algorithm = algorithms[i].name,
+                                  .most = list->n + algorithms[i].most,
+                                  .list = list};
+        struct operation operation;
 
         if (!is_wanted(dn, algorithms[i].name, list) ||
-            describe(job, algorithms[i].kind, &description) ||
-            dnnl_primitive_desc_iterator_create(&iterator, &description,
-                                                attributes, dn->engine, NULL))
+            !describe(dn, job, &operation))
             continue;
-        st = onednn_status(
-            append_implementations(iterator, job->direction, i, list),
-            "list its kernels", err);
-        dnnl_primitive_desc_iterator_destroy(iterator);
+        operation.algorithm = algorithms[i].algorithm;
+        job_complete(job, &operation);
+        st = onednn_list(dn, &operation, list_implementation, &listing, err);
+        if (!st && list->n == 0 && listing.first.name[0])
+            list->items[list->n++] = listing.first;
     }
-    dnnl_primitive_attr_destroy(attributes);
     if (!st && list->n == 0)
         st = error_set(err, ASSAY_UNSUPPORTED,
                        "oneDNN has no kernel for this convolution");
@@ -177,7 +151,7 @@ static enum assay_status make_candidate(struct onednn *dn,
         if (strncmp(algorithms[i].name, name, length) != 0 ||
             strlen(algorithms[i].name) != length || !name[length])
             continue;
-        return parts_make(dn, job, describe, algorithms[i].kind,
+        return parts_make(dn, job, describe, algorithms[i].algorithm,
                           name + length + 1, out, err);
     }
     return error_set(err, ASSAY_NOT_FOUND, "there is no kernel %s", name);
@@ -287,7 +261,7 @@ enum assay_status tuning_choose(struct onednn *dn, const struct job *job,
     char key[256];
 
     *out = NULL;
-    write_key(job, key, sizeof key);
+    write_key(dn, job, key, sizeof key);
     /* What is remembered may not be there for what is fused here. */
     if (dn->options.is_plain || dn->options.algorithm ||
         !choices_find(dn->choices, key, &list) ||

@@ -13,30 +13,22 @@ struct weight_blocks {
     int64_t n_out, n_in, plane;
 };
 
-static bool find_blocks(const dnnl_memory_desc_t *desc,
-                        struct weight_blocks *out)
+static bool find_blocks(const struct layout *layout, struct weight_blocks *out)
 {
-    dnnl_memory_desc_t blocked;
+    const int64_t *dims = layout->shape.dims;
 
-    if (desc->ndims != 4 || desc->dims[0] % LANES || desc->dims[1] % LANES ||
-        dnnl_memory_desc_init_by_tag(&blocked, 4, desc->dims, dnnl_f32,
-                                     dnnl_ABcd16b16a) ||
-        !dnnl_memory_desc_equal(desc, &blocked))
+    if (layout->order != ORDER_WEIGHTS_16X16 || dims[0] % LANES ||
+        dims[1] % LANES)
         return false;
-    *out = (struct weight_blocks){.n_out = desc->dims[0] / LANES,
-                                  .n_in = desc->dims[1] / LANES,
-                                  .plane = desc->dims[2] * desc->dims[3]};
+    *out = (struct weight_blocks){.n_out = dims[0] / LANES,
+                                  .n_in = dims[1] / LANES,
+                                  .plane = dims[2] * dims[3]};
     return true;
 }
 
-static bool is_dense(const dnnl_memory_desc_t *desc)
+static bool is_dense(const struct layout *layout)
 {
-    dnnl_memory_desc_t dense;
-
-    return desc->ndims == 4 &&
-           !dnnl_memory_desc_init_by_tag(&dense, 4, desc->dims, dnnl_f32,
-                                         dnnl_abcd) &&
-           dnnl_memory_desc_equal(desc, &dense);
+    return layout->shape.rank == 4 && layout->order == ORDER_DENSE;
 }
 
 /* A row of `to` is an output's weights, `stride` elements. */
@@ -70,8 +62,8 @@ OP_CLONES static void write_outputs(const struct weight_blocks *blocks,
     }
 }
 
-bool unblock_weights(const dnnl_memory_desc_t *from, const float *data,
-                     const dnnl_memory_desc_t *to, float *out)
+bool unblock_weights(const struct layout *from, const float *data,
+                     const struct layout *to, float *out)
 {
     struct weight_blocks blocks;
     int64_t each;

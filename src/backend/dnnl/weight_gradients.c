@@ -134,7 +134,7 @@ enum assay_status backward_conv2d(struct onednn *dn, struct job *job,
     enum assay_status st = gradient_before_relu(dn, job, pass, attrs->has_relu,
                                                 attrs->relu_limit, &dy, err);
 
-    conv2d_set_weight(job, pass->inputs);
+    conv2d_set_weight(dn, job, pass->inputs);
     if (!st)
         st = to_inputs(dn, job, pass, &dy, conv2d_kernel, err);
     if (!st && op_wants(pass, CONV2D_RESIDUAL))
@@ -148,28 +148,18 @@ enum assay_status backward_conv2d(struct onednn *dn, struct job *job,
 static enum assay_status find_linear(struct onednn *dn, const struct job *job,
                                      struct kernel **out, struct error *err)
 {
-    dnnl_memory_desc_t src = desc_dense(&job->x->shape);
-    dnnl_memory_desc_t weights = linear_weight(dn, &job->weight->shape);
-    dnnl_memory_desc_t dst = desc_dense(&job->y), bias;
-    dnnl_inner_product_desc_t description;
-    dnnl_status_t status;
+    struct operation operation = {.kind = OPERATION_INNER_PRODUCT,
+                                  .src = layout_dense(dn, &job->x->shape),
+                                  .weights =
+                                      linear_weight(dn, &job->weight->shape),
+                                  .dst = layout_dense(dn, &job->y)};
 
     *out = kernel_find(dn, job);
     if (*out)
         return ASSAY_OK;
     if (job->bias_gradient)
-        bias = desc_dense(&job->bias_gradient->shape);
-    if (job->direction == DIRECTION_DATA)
-        status = dnnl_inner_product_backward_data_desc_init(&description, &dst,
-                                                            &weights, &src);
-    else
-        status = dnnl_inner_product_backward_weights_desc_init(
-            &description, &src, &weights, job->bias_gradient ? &bias : NULL,
-            &dst);
-    if (status)
-        return onednn_status(status, "describe a gradient of an inner product",
-                             err);
-    return kernel_make_kept(dn, job, &description, out, err);
+        operation.bias = layout_dense(dn, &job->bias_gradient->shape);
+    return kernel_make_kept(dn, job, &operation, out, err);
 }
 
 struct op_reads reads_linear(const struct node *node, uint64_t wanted)
@@ -187,7 +177,7 @@ enum assay_status backward_linear(struct onednn *dn, struct job *job,
 
     job->weight = pass->inputs[WEIGHT];
     job->weight_value = job->node->inputs[WEIGHT];
-    job->weight_desc = desc_dense(&job->weight->shape);
+    job->weight_layout = layout_dense(dn, &job->weight->shape);
     if (!st)
         st = to_inputs(dn, job, pass, &dy, find_linear, err);
     tensor_release(&dy);
@@ -202,33 +192,23 @@ static enum assay_status find_transposed(struct onednn *dn,
 {
     const struct conv_transpose2d_attrs *attrs =
         conv_transpose2d_attrs(job->node);
-    struct dims stride = dims_of(attrs->stride, 2);
-    struct dims before = dims_of(attrs->before, 2);
-    struct dims after = dims_of(attrs->after, 2);
-    dnnl_memory_desc_t src = desc_any(&job->x->shape), dst = desc_any(&job->y);
-    dnnl_memory_desc_t weights = job->weight_desc, bias;
-    dnnl_deconvolution_desc_t description;
-    dnnl_status_t status;
+    struct operation operation = {
+        .kind = OPERATION_DECONVOLUTION,
+        .src = layout_any(dn, &job->x->shape),
+        .weights = layout_any(dn, &job->weight_layout->shape),
+        .dst = layout_any(dn, &job->y)};
 
     *out = kernel_find(dn, job);
     if (*out)
         return ASSAY_OK;
-    weights.format_kind = dnnl_format_kind_any;
     if (job->bias_gradient)
-        bias = desc_dense(&job->bias_gradient->shape);
-    if (job->direction == DIRECTION_DATA)
-        status = dnnl_deconvolution_backward_data_desc_init(
-            &description, dnnl_deconvolution_direct, &dst, &weights, &src,
-            stride.of, before.of, after.of);
-    else
-        status = dnnl_deconvolution_backward_weights_desc_init(
-            &description, dnnl_deconvolution_direct, &src, &weights,
-            job->bias_gradient ? &bias : NULL, &dst, stride.of, before.of,
-            after.of);
-    if (status)
-        return onednn_status(
-            status, "describe a gradient of a transposed convolution", err);
-    return kernel_make_kept(dn, job, &description, out, err);
+        operation.bias = layout_dense(dn, &job->bias_gradient->shape);
+    for (int i = 0; i < 2; i++) {
+        operation.stride[i] = attrs->stride[i];
+        operation.before[i] = attrs->before[i];
+        operation.after[i] = attrs->after[i];
+    }
+    return kernel_make_kept(dn, job, &operation, out, err);
 }
 
 struct op_reads reads_conv_transpose2d(const struct node *node, uint64_t wanted)
@@ -241,16 +221,15 @@ enum assay_status backward_conv_transpose2d(struct onednn *dn, struct job *job,
                                             struct error *err)
 {
     struct tensor dy = {0};
-    struct shape logical;
     enum assay_status st = gradient_before_relu(
         dn, job, pass, conv_transpose2d_attrs(job->node)->has_relu, 0, &dy,
         err);
 
     job->weight = pass->inputs[WEIGHT];
     job->weight_value = job->node->inputs[WEIGHT];
+    job->weight_layout = transposed_weight(dn, &job->weight->shape);
     if (!st)
-        st = transposed_weight(&job->weight->shape, &logical, &job->weight_desc,
-                               err);
+        st = layout_check(job->weight_layout, err);
     if (!st)
         st = to_inputs(dn, job, pass, &dy, find_transposed, err);
     tensor_release(&dy);
