@@ -120,6 +120,8 @@ static enum assay_status make(const struct graph *graph,
     if (!dn->kernels || !dn->x_layouts)
         st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
     else
+        st = onednn_limit(err);
+    if (!st)
         st = onednn_start_threads(omp_get_max_threads(), err);
     if (!st)
         st = onednn_status(dnnl_engine_create(&dn->engine, dnnl_cpu, 0),
@@ -319,8 +321,12 @@ static void library(char *text, size_t size)
 {
     const dnnl_version_t *version = dnnl_version();
 
-    snprintf(text, size, "oneDNN %d.%d.%d", version->major, version->minor,
-             version->patch);
+    int n = snprintf(text, size, "oneDNN %d.%d.%d", version->major,
+                     version->minor, version->patch);
+    const char *limit = onednn_limit_word();
+
+    if (limit && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, " (ONEDNN_MAX_CPU_ISA=%s)", limit);
 }
 
 const struct backend_class backend_dnnl = {

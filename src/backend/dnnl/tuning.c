@@ -88,18 +88,42 @@ static bool is_listed(const struct candidates *list, const char *name)
     return false;
 }
 
-/* The first ones of an algorithm that are no last resort, or else the very
- * first. Some are there twice under one name: the first of them counts. */
-static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
+/* Plain mode is direct. */
+static const char *wished_algorithm(const struct onednn *dn)
+{
+    return dn->options.is_plain ? "direct" : dn->options.algorithm;
+}
+
+static bool wishes_gemm(const struct onednn *dn)
+{
+    return wished_algorithm(dn) && strcmp(wished_algorithm(dn), "gemm") == 0;
+}
+
+static bool is_worth_it(const struct onednn *dn,
+                        const_dnnl_primitive_desc_t found, const char *name,
+                        enum direction direction)
+{
+    if (wishes_gemm(dn))
+        return strstr(name, "gemm") != NULL;
+    return dn->options.tries_last_resorts ||
+           !is_last_resort(found, name, direction);
+}
+
+/* The first ones of an algorithm that are worth it, or else the very first.
+ * Some are there twice under one name: the first of them counts. */
+static dnnl_status_t append_implementations(const struct onednn *dn,
+                                            dnnl_primitive_desc_iterator_t at,
                                             enum direction direction,
                                             size_t algorithm,
                                             struct candidates *list)
 {
     struct candidate first = {.name = ""};
     dnnl_status_t status = dnnl_success;
-    size_t begin = list->n;
+    size_t most = list->n + algorithms[algorithm].most;
 
-    while (!status && list->n < begin + algorithms[algorithm].most) {
+    if (dn->options.tries_last_resorts && most < MAX_CANDIDATES)
+        most++;
+    while (!status && list->n < most) {
         dnnl_primitive_desc_t found = dnnl_primitive_desc_iterator_fetch(at);
         struct candidate next = {.ms = -1};
         const char *name;
@@ -109,7 +133,7 @@ static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
         name = implementation_name(found);
         snprintf(next.name, sizeof next.name, "%s %s",
                  algorithms[algorithm].name, name);
-        if (!is_last_resort(found, name, direction) &&
+        if (is_worth_it(dn, found, name, direction) &&
             !is_listed(list, next.name))
             list->items[list->n++] = next;
         if (!first.name[0])
@@ -122,14 +146,13 @@ static dnnl_status_t append_implementations(dnnl_primitive_desc_iterator_t at,
     return status == dnnl_iterator_ends ? dnnl_success : status;
 }
 
-/* Plain mode is direct; a wish for another algorithm is tried first and ends
- * the search where it can be met. */
+/* A wish for another algorithm is tried first and ends the search where it can
+ * be met. */
 static bool is_wanted(const struct onednn *dn, const char *algorithm,
                       const struct candidates *list)
 {
-    const char *wish = dn->options.is_plain ? "direct" : dn->options.algorithm;
-
-    return !wish || strcmp(wish, algorithm) == 0 ||
+    return !wished_algorithm(dn) ||
+           strcmp(wished_algorithm(dn), algorithm) == 0 ||
            (list->n == 0 && strcmp(algorithm, "direct") == 0);
 }
 
@@ -154,7 +177,7 @@ static enum assay_status list_candidates(struct onednn *dn,
                                                 attributes, dn->engine, NULL))
             continue;
         st = onednn_status(
-            append_implementations(iterator, job->direction, i, list),
+            append_implementations(dn, iterator, job->direction, i, list),
             "list its kernels", err);
         dnnl_primitive_desc_iterator_destroy(iterator);
     }
