@@ -4,6 +4,7 @@
 #   make demo        runs Faster R-CNN on a photograph and shows what it costs
 #   make demo-train  trains it for a minute on made-up images, and shows that
 #   make test        builds and runs every test
+#   make test-cpu    those that depend on kernels again, with fewer instructions
 #   make bench       measures what Assay itself costs, against its bars
 #   make install     PREFIX=/usr/local, DESTDIR= for packagers
 #   make asan        the tests under AddressSanitizer and UBSan, with clang
@@ -22,7 +23,9 @@ FUZZ_SECONDS ?= 60
 SETUP = $(if $(ASSAY_SKIP_SETUP),:,scripts/setup.sh)
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
-.PHONY: all demo demo-train test bench install asan tsan fuzz format lint clean
+LEVELS = avx2 sse4.1
+
+.PHONY: all demo demo-train test test-cpu bench install asan tsan fuzz format lint clean
 
 all:
 	@$(SETUP) build
@@ -39,6 +42,15 @@ test:
 	@$(SETUP) build test
 	@scripts/build.sh build -DASSAY_TESTS=ON
 	@scripts/run_tests.sh build
+
+test-cpu:
+	@$(SETUP) build test
+	@scripts/build.sh build -DASSAY_TESTS=ON
+	@for level in $(LEVELS); do \
+	    echo "== kernels limited to $$level"; \
+	    ASSAY_CPU=$$level scripts/run_tests.sh build -L kernels || true; \
+	done
+	@/usr/bin/python3 scripts/count_tests.py $(LEVELS:%=build@%)
 
 asan:
 	@$(SETUP) build test

@@ -28,17 +28,6 @@ if(NOT OpenMP_C_FOUND)
     -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable)
 endif()
 
-# Some loops are compiled for several instruction sets, chosen when the program
-# is loaded: before a sanitizer is ready to be called.
-include(CheckCSourceCompiles)
-check_c_source_compiles("
-  __attribute__((target_clones(\"avx512f\", \"avx2\", \"default\")))
-  int f(int x) { return x + 1; }
-  int main(void) { return f(-1); }" ASSAY_CAN_CLONE)
-if(ASSAY_CAN_CLONE AND NOT ASSAY_SANITIZE AND NOT ASSAY_FUZZ)
-  target_compile_definitions(assay_flags INTERFACE ASSAY_CLONES)
-endif()
-
 if(ASSAY_SANITIZE)
   add_compile_options(-O2 -fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)

@@ -1,11 +1,14 @@
 #!/bin/sh
-# Configures and builds a folder, in silence unless something fails.
+# Configures and builds a folder, and says how far it is: on a terminal in one
+# line that is written over, elsewhere in a line every 15 s. What has been built
+# already is passed over in silence.
 #
 #   scripts/build.sh FOLDER [CMake options]
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
 shift
+every=${ASSAY_PROGRESS_SECONDS:-15}
 
 mkdir -p "$folder"
 log=$folder/configure.log
@@ -13,4 +16,43 @@ if ! cmake -S . -B "$folder" -G Ninja "$@" >"$log" 2>&1; then
     cat "$log" >&2
     exit 1
 fi
-ninja -C "$folder" --quiet
+
+if [ -t 1 ]; then
+    cd "$folder"
+    case $(ninja -n) in
+    *'no work to do'*) exit 0 ;;
+    esac
+    NINJA_STATUS="building $folder, %f of %t: " exec ninja
+fi
+
+# show: of Ninja's lines, those about progress as often as is good to read, and
+# all others, which are about failures.
+show() {
+    began=$(date +%s)
+    shown=$began
+    steps=
+    while IFS= read -r line; do
+        case $line in
+        '@'*'@'*)
+            steps=${line#@}
+            steps=${steps%%@*}
+            now=$(date +%s)
+            [ $((now - shown)) -ge "$every" ] || continue
+            shown=$now
+            echo "building $folder: $steps"
+            ;;
+        'ninja: Entering directory'* | 'ninja: no work to do.') ;;
+        *) printf '%s\n' "$line" ;;
+        esac
+    done
+    [ -z "$steps" ] ||
+        echo "building $folder: $steps, $(($(date +%s) - began)) s"
+}
+
+status=$folder/build.status
+{
+    code=0
+    NINJA_STATUS='@%f of %t@' ninja -C "$folder" 2>&1 || code=$?
+    echo "$code" >"$status"
+} | show
+exit "$(cat "$status")"

@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """Counts the tests of CTest runs and names those that failed or were skipped.
 
-    scripts/count_tests.py FOLDER...
+    scripts/count_tests.py RUN...
 
-Reads FOLDER/tests.xml, which scripts/run_tests.sh has CTest write. A program
-of TESTs (tests/test.h) counts each of them; any other entry counts as one.
+RUN is a build folder, or FOLDER@LEVEL for its tests with ASSAY_CPU=LEVEL.
+Reads FOLDER/tests.xml or FOLDER/tests-LEVEL.xml, which scripts/run_tests.sh has
+CTest write. A program of TESTs (tests/test.h) counts each of them; any other
+entry counts as one. Tests that cannot be made on this processor are counted
+apart from those that miss something else.
 """
 import re
 import sys
@@ -14,6 +17,7 @@ import xml.etree.ElementTree as ElementTree
 # and skipped ones, with a count ("1 test(s), ...") above them.
 OUTCOME = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\w+)$", re.MULTILINE)
 REASON = re.compile(r"^skipped: (.*)$", re.MULTILINE)
+PROCESSOR = "processor: "  # SKIP_PROCESSOR() in tests/test.h
 
 
 class Tally:
@@ -49,29 +53,40 @@ class Tally:
             # was in, or one that is not there.
             self.failed.append(name)
 
-    def read(self, folder, prefix):
-        suite = ElementTree.parse(f"{folder}/tests.xml").getroot()
+    def read(self, run, prefix):
+        folder, at, level = run.partition("@")
+        name = f"tests-{level}.xml" if at else "tests.xml"
+        suite = ElementTree.parse(f"{folder}/{name}").getroot()
         for case in suite.iter("testcase"):
             self.add_entry(prefix + case.get("name"), case.get("status"),
                            case.findtext("system-out") or "")
 
 
-def main(folders):
+    def closing_line(self):
+        for_processor = sum(reason.startswith(PROCESSOR)
+                            for reason in self.skipped.values())
+        line = (f"{len(self.passed)} passed, {len(self.failed)} failed, "
+                f"{len(self.skipped)} skipped")
+        if for_processor:
+            line += f" ({for_processor} of them for this processor)"
+        return line
+
+
+def main(runs):
     tally = Tally()
-    for folder in folders:
+    for run in runs:
         try:
-            tally.read(folder, f"{folder}: " if len(folders) > 1 else "")
+            tally.read(run, f"{run}: " if len(runs) > 1 else "")
         except (OSError, ElementTree.ParseError) as error:
-            print(f"{folder}: the tests did not run to their end: {error}")
-            tally.failed.append(folder)
+            print(f"{run}: the tests did not run to their end: {error}")
+            tally.failed.append(run)
 
     print()
     for name, reason in tally.skipped.items():
         print(f"skipped  {name}: {reason}")
     for name in tally.failed:
         print(f"failed   {name}")
-    print(f"{len(tally.passed)} passed, {len(tally.failed)} failed, "
-          f"{len(tally.skipped)} skipped")
+    print(tally.closing_line())
     return 1 if tally.failed or not tally.passed else 0
 
 

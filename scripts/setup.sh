@@ -101,6 +101,7 @@ install() {
 }
 
 echo "installing$missing"
+began=$(date +%s)
 # The package index of a fresh machine may be empty or old.
 if ! install && ! { apt-get update -q >>"$log" 2>&1 && install; }; then
     tail -n 15 "$log" >&2
@@ -108,3 +109,4 @@ if ! install && ! { apt-get update -q >>"$log" 2>&1 && install; }; then
     echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
     exit 1
 fi
+echo "installed in $(($(date +%s) - began)) s"

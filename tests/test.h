@@ -41,6 +41,9 @@ void test_register(const char *name, void (*body)(void **));
                       __LINE__)
 /* Ends the test as skipped, and says why. */
 #define SKIP(...) test_skip(__VA_ARGS__)
+/* The same where it is the processor that the test cannot be made on, with any
+ * ASSAY_CPU: these are counted apart. */
+#define SKIP_PROCESSOR(why) test_skip("processor: %s", why)
 
 void test_check_int(long long got, long long want, const char *what,
                     const char *file, int line);

@@ -22,7 +22,9 @@ struct backend_options {
     const char *choices_text; /* to go by before those, from choices();
                                  borrowed while make() runs; NULL: none */
     const char *algorithm;    /* of convolutions, where it can be: "direct",
-                                 "winograd"; NULL: the fastest */
+                                 "winograd", "gemm"; NULL: the fastest */
+    bool tries_last_resorts;  /* compare a kernel too that is not worth it: for
+                                 tests, a choice on every processor */
     bool trusts_any_time;     /* choose by times too that were taken while
                                  others had the processors: for tests */
     size_t scratch_bytes;     /* what a kernel may need where it can do with

@@ -1,6 +1,7 @@
 /* cli/main.c - the program: finds the command, reads its options, runs it. */
 #include "base/file_guard.h"
 #include "base/mem.h"
+#include "base/processor.h"
 #include "cli/file_roles.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
@@ -93,10 +94,12 @@ int main(int argc, char **argv)
     const struct command *command = NULL;
     struct error err = {0};
     int exit_code;
-    enum assay_status st = command_find(name, &command, &err);
+    enum assay_status st = processor_check(&err);
 
     signal(SIGXFSZ, SIG_IGN); /* the write that fails is told about instead */
     file_guard_catch();
+    if (!st)
+        st = command_find(name, &command, &err);
     if (!st)
         st = run_command(command, words + 2, n_words, &err);
     exit_code = st ? message_failure(command, st, &err) : 0;

@@ -3,6 +3,7 @@
  * Each element is read and written once: the loops are as fast as memory. */
 #include "engine/optimizer_kernels.h"
 
+#include "base/variants.h"
 #include "ops/op_threads.h"
 
 #include <math.h>
@@ -23,9 +24,10 @@ static long count_pieces(size_t n)
 
 /* ---- SGD ---------------------------------------------------------------- */
 
-OP_CLONES static void sgd_plain(const struct sgd_factors *factors,
-                                const struct optimizer_arrays *arrays,
-                                size_t from, size_t to)
+VARIANTS(void, sgd_plain,
+         (const struct sgd_factors *factors,
+          const struct optimizer_arrays *arrays, size_t from, size_t to),
+         (factors, arrays, from, to))
 {
     const float *restrict gradient = arrays->gradient;
     float *restrict parameter = arrays->parameter;
@@ -35,9 +37,10 @@ OP_CLONES static void sgd_plain(const struct sgd_factors *factors,
         parameter[i] -= rate * (gradient[i] + decay * parameter[i]);
 }
 
-OP_CLONES static void sgd_momentum(const struct sgd_factors *factors,
-                                   const struct optimizer_arrays *arrays,
-                                   size_t from, size_t to)
+VARIANTS(void, sgd_momentum,
+         (const struct sgd_factors *factors,
+          const struct optimizer_arrays *arrays, size_t from, size_t to),
+         (factors, arrays, from, to))
 {
     const float *restrict gradient = arrays->gradient;
     float *restrict parameter = arrays->parameter;
@@ -53,9 +56,10 @@ OP_CLONES static void sgd_momentum(const struct sgd_factors *factors,
     }
 }
 
-OP_CLONES static void sgd_nesterov(const struct sgd_factors *factors,
-                                   const struct optimizer_arrays *arrays,
-                                   size_t from, size_t to)
+VARIANTS(void, sgd_nesterov,
+         (const struct sgd_factors *factors,
+          const struct optimizer_arrays *arrays, size_t from, size_t to),
+         (factors, arrays, from, to))
 {
     const float *restrict gradient = arrays->gradient;
     float *restrict parameter = arrays->parameter;
@@ -90,9 +94,10 @@ void optimizer_sgd(const struct sgd_factors *factors,
 
 /* ---- AdamW -------------------------------------------------------------- */
 
-OP_CLONES static void adamw(const struct adamw_factors *factors,
-                            const struct optimizer_arrays *arrays, size_t from,
-                            size_t to)
+VARIANTS(void, adamw,
+         (const struct adamw_factors *factors,
+          const struct optimizer_arrays *arrays, size_t from, size_t to),
+         (factors, arrays, from, to))
 {
     const float *restrict gradient = arrays->gradient;
     float *restrict parameter = arrays->parameter;
@@ -126,7 +131,8 @@ void optimizer_adamw(const struct adamw_factors *factors,
 /* ---- norm --------------------------------------------------------------- */
 
 /* Several sums, so that none waits for the one before. */
-OP_CLONES static double square_sum(const float *restrict values, size_t n)
+VARIANTS(double, square_sum, (const float *restrict values, size_t n),
+         (values, n))
 {
     enum { lanes = 16 };
     double sums[lanes] = {0}, sum = 0;

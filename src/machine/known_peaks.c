@@ -11,6 +11,7 @@
 
 #include "base/cache.h"
 #include "base/file.h"
+#include "base/processor.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,13 +25,15 @@ enum { max_file_bytes = 1 << 20 };
 void machine_key(const struct machine_topology *topology, int n_threads,
                  const struct backend_class *backend, char *key, size_t size)
 {
+    const char *simd = processor_simd();
     char library[64] = "";
 
     if (backend->library)
         backend->library(library, sizeof library);
-    snprintf(key, size, "%s, %d processors, %d threads, %s",
+    snprintf(key, size, "%s, %s, %d processors, %d threads, %s",
              topology->cpu[0] ? topology->cpu : "unknown processor",
-             topology->n_cpus, n_threads, library[0] ? library : backend->name);
+             simd ? simd : "plain", topology->n_cpus, n_threads,
+             library[0] ? library : backend->name);
 }
 
 /* The numbers of a line by their names; those of caches are apart. */

@@ -151,7 +151,8 @@ struct known_peaks {
     char when[32]; /* 2026-11-15T12:00:00Z */
 };
 
-/* "Intel(R) Xeon(R) Processor, 2 processors, 2 threads, oneDNN 2.6.3" */
+/* "Intel(R) Xeon(R) Processor, AVX-512, 2 processors, 2 threads, oneDNN 2.6.3":
+ * nothing measured under one limit of ASSAY_CPU is used under another. */
 void machine_key(const struct machine_topology *topology, int n_threads,
                  const struct backend_class *backend, char *key, size_t size);
 

@@ -1,7 +1,7 @@
 /* machine/probe_memory.c - reading, writing and copying with all threads. */
 #include "machine/machine_internal.h"
 
-#include "ops/op_threads.h"
+#include "base/variants.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ static char *next_step(struct probe_memory *memory, size_t ring, size_t step)
     return memory->data + at;
 }
 
-OP_CLONES static uint64_t read_part(const uint64_t *data, size_t n)
+VARIANTS(uint64_t, read_part, (const uint64_t *data, size_t n), (data, n))
 {
     uint64_t seen = 0;
 

@@ -4,8 +4,8 @@
  * fill y, its elements get sums of them. */
 #include "ops/binary_gradient.h"
 
+#include "base/variants.h"
 #include "ops/gradient.h"
-#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/strided.h"
 #include "tensor/convert.h"
@@ -22,7 +22,7 @@ struct row {
 typedef void gradient_row(const struct row *row);
 
 #define ROW(function, expression)                                              \
-    OP_CLONES static void function(const struct row *row)                      \
+    VARIANTS(void, function, (const struct row *row), (row))                   \
     {                                                                          \
         for (int64_t i = 0; i < row->n; i++) {                                 \
             const float a = row->a[i * row->a_step];                           \

@@ -4,6 +4,7 @@
  * work on rows, along which an input moves by one element, stays, or jumps. */
 #include "ops/binary_math.h"
 
+#include "base/variants.h"
 #include "ops/binary_gradient.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -35,7 +36,7 @@ typedef void binary_row(const struct row *row);
     }
 
 #define ROW(function, type, made, expression)                                  \
-    OP_CLONES static void function(const struct row *row)                      \
+    VARIANTS(void, function, (const struct row *row), (row))                   \
     {                                                                          \
         const type *as = row->a, *bs = row->b;                                 \
         made *y = row->y;                                                      \

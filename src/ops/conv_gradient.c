@@ -1,6 +1,7 @@
 /* ops/conv_gradient.c - see conv_gradient.h. */
 #include "ops/conv_gradient.h"
 
+#include "base/variants.h"
 #include "ops/op_threads.h"
 
 struct conv_sides conv_sides_2d(const struct shape *large,
@@ -96,8 +97,10 @@ static int64_t large_row(const struct fitted_window *window,
     return (plane * window->in[1] + row) * window->in[2] + lines->of[2].from;
 }
 
-OP_CLONES static void spread(const struct fitted_window *window, int64_t place,
-                             float factor, const float *small, float *large)
+VARIANTS(void, spread,
+         (const struct fitted_window *window, int64_t place, float factor,
+          const float *small, float *large),
+         (window, place, factor, small, large))
 {
     FOR_ROWS(window, place)
     {
@@ -114,8 +117,10 @@ OP_CLONES static void spread(const struct fitted_window *window, int64_t place,
     }
 }
 
-OP_CLONES static void collect(const struct fitted_window *window, int64_t place,
-                              float factor, const float *large, float *small)
+VARIANTS(void, collect,
+         (const struct fitted_window *window, int64_t place, float factor,
+          const float *large, float *small),
+         (window, place, factor, large, small))
 {
     FOR_ROWS(window, place)
     {
@@ -127,9 +132,10 @@ OP_CLONES static void collect(const struct fitted_window *window, int64_t place,
     }
 }
 
-OP_CLONES static double correlate(const struct fitted_window *window,
-                                  int64_t place, const float *small,
-                                  const float *large)
+VARIANTS(double, correlate,
+         (const struct fitted_window *window, int64_t place, const float *small,
+          const float *large),
+         (window, place, small, large))
 {
     double sum = 0;
 

@@ -1,6 +1,7 @@
 /* ops/detection_transform.c - see detection_transform.h. */
 #include "ops/detection_transform.h"
 
+#include "base/variants.h"
 #include "ops/bilinear.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -169,18 +170,19 @@ struct band_rows {
     int64_t held[2];     /* which they are; -1: none yet */
 };
 
-OP_CLONES
-static void normalise(const float *restrict from, float *restrict to, int64_t n,
-                      float mean, float std)
+VARIANTS(void, normalise,
+         (const float *restrict from, float *restrict to, int64_t n, float mean,
+          float std),
+         (from, to, n, mean, std))
 {
     for (int64_t i = 0; i < n; i++)
         to[i] = (from[i] - mean) / std;
 }
 
-OP_CLONES
-static void blend(const float *restrict low, const float *restrict high,
-                  float *restrict to, int64_t n, float low_weight,
-                  float high_weight)
+VARIANTS(void, blend,
+         (const float *restrict low, const float *restrict high,
+          float *restrict to, int64_t n, float low_weight, float high_weight),
+         (low, high, to, n, low_weight, high_weight))
 {
     for (int64_t i = 0; i < n; i++)
         to[i] = low[i] * low_weight + high[i] * high_weight;

@@ -1,6 +1,7 @@
 /* ops/matrix.c - see matrix.h. */
 #include "ops/matrix.h"
 
+#include "base/variants.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
 #include "ops/strided.h"
@@ -15,9 +16,10 @@ enum {
 /* One row of y. Rows of b are added up where they are dense, else each element
  * is a product of a row and a column. */
 #define ROW(name, type)                                                        \
-    OP_CLONES static void name(int64_t n, int64_t k, const type *a,            \
-                               int64_t a_step, const type *b, int64_t b_row,   \
-                               int64_t b_column, type *y)                      \
+    VARIANTS(void, name,                                                       \
+             (int64_t n, int64_t k, const type *a, int64_t a_step,             \
+              const type *b, int64_t b_row, int64_t b_column, type *y),        \
+             (n, k, a, a_step, b, b_row, b_column, y))                         \
     {                                                                          \
         if (b_column == 1) {                                                   \
             memset(y, 0, (size_t)n * sizeof *y);                               \

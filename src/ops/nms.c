@@ -1,6 +1,7 @@
 /* ops/nms.c - see nms.h. */
 #include "ops/nms.h"
 
+#include "base/variants.h"
 #include "ops/op_threads.h"
 #include "ops/score_rank.h"
 
@@ -60,8 +61,8 @@ static float group_shift(const struct nms_input *input)
 
 /* Any of the block overlaps by more than iou. Divides nothing: a little less
  * than the threshold is enough to be looked at again. */
-static inline bool block_may_overlap(const struct kept_boxes *kept, size_t at,
-                                     struct box box, float area, float iou)
+VARIANT_PART bool block_may_overlap(const struct kept_boxes *kept, size_t at,
+                                    struct box box, float area, float iou)
 {
     const float *x1 = kept->x1 + at, *y1 = kept->y1 + at, *x2 = kept->x2 + at,
                 *y2 = kept->y2 + at, *areas = kept->area + at;
@@ -95,9 +96,9 @@ static bool block_overlaps(const struct kept_boxes *kept, size_t at,
     return false;
 }
 
-OP_CLONES
-static bool overlaps_kept(const struct kept_boxes *kept, struct box box,
-                          float area, float iou)
+VARIANTS(bool, overlaps_kept,
+         (const struct kept_boxes *kept, struct box box, float area, float iou),
+         (kept, box, area, iou))
 {
     for (size_t at = 0; at < kept->n; at += block) {
         if (block_may_overlap(kept, at, box, area, iou) &&

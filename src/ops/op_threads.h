@@ -16,15 +16,4 @@ int op_threads(const struct op_context *context);
 /* Which of them is running, from 0. */
 int op_thread(void);
 
-/* Before a function: compiled for wider vectors too, and chosen by what the
- * machine has. */
-#ifdef ASSAY_CLONES
-#define OP_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define OP_CLONES
-#endif
-
-/* Of what such functions call: it must become a part of each of them. */
-#define OP_INLINE static inline __attribute__((always_inline))
-
 #endif

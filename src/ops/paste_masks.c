@@ -1,4 +1,5 @@
 /* ops/paste_masks.c - PasteMasks, see mask_ops.h. */
+#include "base/variants.h"
 #include "ops/bilinear.h"
 #include "ops/boxes.h"
 #include "ops/mask_ops.h"
@@ -144,17 +145,19 @@ static void stretch_rows(const struct placed *placed, float *rows)
     }
 }
 
-OP_CLONES
-static void blend_soft(const float *restrict low, const float *restrict high,
-                       const struct tap *tap, float *restrict to, int64_t n)
+VARIANTS(void, blend_soft,
+         (const float *restrict low, const float *restrict high,
+          const struct tap *tap, float *restrict to, int64_t n),
+         (low, high, tap, to, n))
 {
     for (int64_t i = 0; i < n; i++)
         to[i] = low[i] * tap->low_weight + high[i] * tap->high_weight;
 }
 
-OP_CLONES
-static void blend_hard(const float *restrict low, const float *restrict high,
-                       const struct tap *tap, uint8_t *restrict to, int64_t n)
+VARIANTS(void, blend_hard,
+         (const float *restrict low, const float *restrict high,
+          const struct tap *tap, uint8_t *restrict to, int64_t n),
+         (low, high, tap, to, n))
 {
     for (int64_t i = 0; i < n; i++)
         to[i] = low[i] * tap->low_weight + high[i] * tap->high_weight > 0.5F;

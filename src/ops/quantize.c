@@ -2,6 +2,7 @@
  * DynamicQuantizeLinear, see quantize.h. */
 #include "ops/quantize.h"
 
+#include "base/variants.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -63,8 +64,9 @@ static enum assay_status infer_quantize(const struct node *node,
 
 /* n numbers that share a scale. */
 #define QUANTIZE_ROW(name, type, low, high)                                    \
-    OP_CLONES static void name(const float *x, type *y, size_t n, float scale, \
-                               float zero)                                     \
+    VARIANTS(void, name,                                                       \
+             (const float *x, type *y, size_t n, float scale, float zero),     \
+             (x, y, n, scale, zero))                                           \
     {                                                                          \
         for (size_t i = 0; i < n; i++) {                                       \
             float value = rintf(x[i] / scale) + zero;                          \
@@ -77,8 +79,9 @@ QUANTIZE_ROW(quantize_u8, uint8_t, 0, 255)
 QUANTIZE_ROW(quantize_i8, int8_t, -128, 127)
 
 #define DEQUANTIZE_ROW(name, type)                                             \
-    OP_CLONES static void name(const type *x, float *y, size_t n, float scale, \
-                               int zero)                                       \
+    VARIANTS(void, name,                                                       \
+             (const type *x, float *y, size_t n, float scale, int zero),       \
+             (x, y, n, scale, zero))                                           \
     {                                                                          \
         for (size_t i = 0; i < n; i++)                                         \
             y[i] = (float)(x[i] - zero) * scale;                               \

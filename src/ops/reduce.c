@@ -4,6 +4,7 @@
  * kernels work on rows. */
 #include "ops/reduce.h"
 
+#include "base/variants.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
@@ -31,7 +32,8 @@ typedef void reduce_row(const void *x, void *y, size_t n);
 /* n values of x into one: `step` makes a new part from part p and value v,
  * `join` one of two, `finish` the result from part p. */
 #define ROW(function, type, part_type, start, step, join, finish)              \
-    OP_CLONES static void function(const void *from, void *to, size_t n)       \
+    VARIANTS(void, function, (const void *from, void *to, size_t n),           \
+             (from, to, n))                                                    \
     {                                                                          \
         const part_type count = (part_type)n;                                  \
         const type *x = from;                                                  \

@@ -5,6 +5,7 @@
 #include "ops/resize_internal.h"
 
 #include "base/mem.h"
+#include "base/variants.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
@@ -245,8 +246,9 @@ static void copy_line(const struct pass *pass, const char *x, char *y)
                bytes);
 }
 
-OP_CLONES static void blend_line(const struct pass *pass, int n, const float *x,
-                                 float *y)
+VARIANTS(void, blend_line,
+         (const struct pass *pass, int n, const float *x, float *y),
+         (pass, n, x, y))
 {
     for (int64_t i = 0; i < pass->to; i++, y += pass->inner) {
         const struct resize_taps *taps = &pass->taps[i];

@@ -5,7 +5,7 @@
  * once for a box; then 16 channels at a time are summed up. */
 #include "ops/roi_pool.h"
 
-#include "ops/op_threads.h"
+#include "base/variants.h"
 #include "ops/roi_plan.h"
 
 struct plan {
@@ -131,9 +131,10 @@ void roi_plan(const struct roi *roi, void *memory)
 }
 
 /* size x size sums of 16 channels. */
-OP_CLONES
-static void sum_bins(const struct roi_bin *down, const struct roi_bin *across,
-                     int64_t size, const float *points, float *tile)
+VARIANTS(void, sum_bins,
+         (const struct roi_bin *down, const struct roi_bin *across,
+          int64_t size, const float *points, float *tile),
+         (down, across, size, points, tile))
 {
     for (int64_t i = 0; i < size; i++) {
         for (int64_t k = 0; k < size; k++, tile += ROI_LANES) {

@@ -1,6 +1,6 @@
 /* ops/roi_spread.c - the way back from a box's features to the map they were
  * pooled from, 16 channels at a time; see roi_pool.h. */
-#include "ops/op_threads.h"
+#include "base/variants.h"
 #include "ops/roi_plan.h"
 
 #include <string.h>
@@ -23,10 +23,10 @@ static void read_block(const float *dy, int64_t n_bins, int64_t n_channels,
 }
 
 /* Every point of a bin gets its share of the bin's dy. */
-OP_CLONES
-static void spread_bins(const struct roi_bin *down,
-                        const struct roi_bin *across, int64_t size,
-                        const float *tile, float *points)
+VARIANTS(void, spread_bins,
+         (const struct roi_bin *down, const struct roi_bin *across,
+          int64_t size, const float *tile, float *points),
+         (down, across, size, tile, points))
 {
     for (int64_t i = 0; i < size; i++) {
         for (int64_t k = 0; k < size; k++, tile += ROI_LANES) {

@@ -1,6 +1,7 @@
 /* ops/rpn_top_k.c - see rpn_top_k.h. */
 #include "ops/rpn_top_k.h"
 
+#include "base/variants.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/score_rank.h"
@@ -110,8 +111,8 @@ static void choose_reference(const struct level *level)
     }
 }
 
-OP_CLONES
-static void write_keys(const float *scores, uint32_t *keys, int64_t n)
+VARIANTS(void, write_keys, (const float *scores, uint32_t *keys, int64_t n),
+         (scores, keys, n))
 {
     for (int64_t i = 0; i < n; i++)
         keys[i] = rank_key(scores[i]);

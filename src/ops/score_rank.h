@@ -8,12 +8,14 @@
 #ifndef OPS_SCORE_RANK_H
 #define OPS_SCORE_RANK_H
 
+#include "base/variants.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 /* The score's half of a rank. */
-static inline uint32_t rank_key(float score)
+VARIANT_PART uint32_t rank_key(float score)
 {
     float positive_zero = score + 0.0F; /* 0 and -0 are equal */
     uint32_t bits, is_positive;

@@ -5,6 +5,7 @@
  * taken off first: exp() cannot overflow then. */
 #include "ops/softmax.h"
 
+#include "base/variants.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/op_threads.h"
@@ -25,14 +26,14 @@ struct lines {
     int64_t n, step, width;
 };
 
-static float fast_exp(float x)
+VARIANT_PART float fast_exp(float x)
 {
     return vector_exp(x);
 }
 
 #define KERNELS(type, exp_of, log_of)                                          \
-    OP_CLONES static void find_largest_##type(const struct lines *lines,       \
-                                              const type *x, type *largest)    \
+    VARIANT_PART void find_largest_##type(const struct lines *lines,           \
+                                          const type *x, type *largest)        \
     {                                                                          \
         for (int64_t k = 0; k < lines->width; k++)                             \
             largest[k] = x[k];                                                 \
@@ -45,8 +46,9 @@ static float fast_exp(float x)
         }                                                                      \
     }                                                                          \
                                                                                \
-    OP_CLONES static void softmax_##type(const struct lines *lines,            \
-                                         const type *x, type *y)               \
+    VARIANTS(void, softmax_##type,                                             \
+             (const struct lines *lines, const type *x, type *y),              \
+             (lines, x, y))                                                    \
     {                                                                          \
         type largest[block], sum[block] = {0};                                 \
                                                                                \
@@ -65,8 +67,9 @@ static float fast_exp(float x)
         }                                                                      \
     }                                                                          \
                                                                                \
-    OP_CLONES static void log_softmax_##type(const struct lines *lines,        \
-                                             const type *x, type *y)           \
+    VARIANTS(void, log_softmax_##type,                                         \
+             (const struct lines *lines, const type *x, type *y),              \
+             (lines, x, y))                                                    \
     {                                                                          \
         type largest[block], sum[block] = {0};                                 \
                                                                                \
@@ -217,8 +220,10 @@ static enum assay_status kernel(const struct op_context *context,
 WIDEN_FORWARD(forward, kernel)
 
 /* dx = y * (dy - sum(y * dy)) */
-OP_CLONES static void pass_softmax(const struct lines *lines, const float *y,
-                                   const float *dy, float *dx)
+VARIANTS(void, pass_softmax,
+         (const struct lines *lines, const float *y, const float *dy,
+          float *dx),
+         (lines, y, dy, dx))
 {
     float sum[block] = {0};
 
@@ -234,9 +239,10 @@ OP_CLONES static void pass_softmax(const struct lines *lines, const float *y,
 }
 
 /* dx = dy - exp(y) * sum(dy) */
-OP_CLONES static void pass_log_softmax(const struct lines *lines,
-                                       const float *y, const float *dy,
-                                       float *dx)
+VARIANTS(void, pass_log_softmax,
+         (const struct lines *lines, const float *y, const float *dy,
+          float *dx),
+         (lines, y, dy, dx))
 {
     float sum[block] = {0};
 

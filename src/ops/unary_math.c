@@ -4,6 +4,7 @@
  * is defined for. */
 #include "ops/unary_math.h"
 
+#include "base/variants.h"
 #include "ops/gradient.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -117,8 +118,10 @@ static double sigmoid(double x)
     X(is_inf, "IsInf", isinf(x) && (x < 0 ? a : b) != 0)
 
 #define ROW(function, type, made, expression)                                  \
-    OP_CLONES static void function(const struct unary_attrs *attrs,            \
-                                   const void *from, void *to, size_t n)       \
+    VARIANTS(void, function,                                                   \
+             (const struct unary_attrs *attrs, const void *from, void *to,     \
+              size_t n),                                                       \
+             (attrs, from, to, n))                                             \
     {                                                                          \
         const type half_root = (type)0.70710678118654752440;                   \
         const type a = (type)attrs->alpha, b = (type)attrs->beta;              \
@@ -153,7 +156,7 @@ ROW(not_bool, uint8_t, uint8_t, !x)
 typedef void slope_row(const struct unary_attrs *attrs, const float *told,
                        const float *dy, float *dx, size_t n);
 
-static inline float slope_of_mish(float x)
+VARIANT_PART float slope_of_mish(float x)
 {
     float t = vector_tanh(SOFTPLUS(x));
 
@@ -161,9 +164,10 @@ static inline float slope_of_mish(float x)
 }
 
 #define SLOPE(symbol, name, expression, told_by, slope)                        \
-    OP_CLONES static void symbol##_slope(const struct unary_attrs *attrs,      \
-                                         const float *told, const float *dy,   \
-                                         float *dx, size_t n)                  \
+    VARIANTS(void, symbol##_slope,                                             \
+             (const struct unary_attrs *attrs, const float *told,              \
+              const float *dy, float *dx, size_t n),                           \
+             (attrs, told, dy, dx, n))                                         \
     {                                                                          \
         const float half_root = 0.70710678F, root_pi = 0.56418958F,            \
                     half = .5F;                                                \

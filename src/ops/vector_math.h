@@ -8,11 +8,13 @@
 #ifndef OPS_VECTOR_MATH_H
 #define OPS_VECTOR_MATH_H
 
+#include "base/variants.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-static inline float vector_from_bits(uint32_t bits)
+VARIANT_PART float vector_from_bits(uint32_t bits)
 {
     float value;
 
@@ -20,7 +22,7 @@ static inline float vector_from_bits(uint32_t bits)
     return value;
 }
 
-static inline uint32_t vector_to_bits(float value)
+VARIANT_PART uint32_t vector_to_bits(float value)
 {
     uint32_t bits;
 
@@ -29,12 +31,12 @@ static inline uint32_t vector_to_bits(float value)
 }
 
 /* 2^n for -126 <= n <= 127. */
-static inline float vector_power_of_2(int32_t n)
+VARIANT_PART float vector_power_of_2(int32_t n)
 {
     return vector_from_bits((uint32_t)(n + 127) << 23);
 }
 
-static inline float vector_exp(float x)
+VARIANT_PART float vector_exp(float x)
 {
     /* Adding 1.5 * 2^23 leaves a whole number in the lowest bits. */
     static const float whole = 12582912;
@@ -56,12 +58,12 @@ static inline float vector_exp(float x)
     return p * vector_power_of_2(first) * vector_power_of_2(second);
 }
 
-static inline float vector_sigmoid(float x)
+VARIANT_PART float vector_sigmoid(float x)
 {
     return 1 / (1 + vector_exp(-x));
 }
 
-static inline float vector_tanh(float x)
+VARIANT_PART float vector_tanh(float x)
 {
     float size = fabsf(x), square = x * x;
     float far = copysignf(1 - 2 / (vector_exp(2 * size) + 1), x);

@@ -6,17 +6,10 @@
 #include "picture/picture_resize.h"
 
 #include "base/mem.h"
+#include "base/variants.h"
 
 #include <math.h>
 #include <string.h>
-
-/* The loops are compiled for what the machine may have, and it chooses. */
-#ifdef ASSAY_CLONES
-#define RESIZE_CLONES                                                          \
-    __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define RESIZE_CLONES
-#endif
 
 enum { weight_bits = 22 }; /* 8 of the pixel and 2 to spare make 32 */
 
@@ -108,15 +101,15 @@ static uint8_t to_byte(int32_t sum)
 /* A pixel and the byte behind it, which fill a register. */
 typedef int32_t lanes __attribute__((vector_size(16)));
 
-static inline lanes read_pixel(const uint8_t *rgb)
+VARIANT_PART lanes read_pixel(const uint8_t *rgb)
 {
     return (lanes){rgb[0], rgb[1], rgb[2], rgb[3]};
 }
 
 /* One row; a byte behind it can be read. */
-RESIZE_CLONES
-static void resize_row(const uint8_t *from, const struct side *side,
-                       uint8_t *to)
+VARIANTS(void, resize_row,
+         (const uint8_t *from, const struct side *side, uint8_t *to),
+         (from, side, to))
 {
     for (int i = 0; i < side->n; i++, to += 3) {
         const uint8_t *pixel = from + 3 * (size_t)side->taps[i].first;
@@ -148,10 +141,11 @@ static enum assay_status resize_rows(const struct picture *from,
 }
 
 /* Rows that lie `n` bytes apart become one. */
-RESIZE_CLONES
-static void mix_rows(const uint8_t *restrict from, size_t n,
-                     const int32_t *restrict weights, int n_rows,
-                     int32_t *restrict sums, uint8_t *restrict to)
+VARIANTS(void, mix_rows,
+         (const uint8_t *restrict from, size_t n,
+          const int32_t *restrict weights, int n_rows, int32_t *restrict sums,
+          uint8_t *restrict to),
+         (from, n, weights, n_rows, sums, to))
 {
     for (size_t i = 0; i < n; i++)
         sums[i] = half;

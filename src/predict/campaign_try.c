@@ -46,11 +46,17 @@ static struct machine_memory machine_memory(void)
  * float32 as a vector has. */
 static double find_lane(void)
 {
-    const char *simd = processor_simd();
-
-    if (!simd)
+    switch (processor_level()) {
+    case PROCESSOR_PLAIN:
         return 0;
-    return strcmp(simd, "AVX-512") == 0 ? 16 : 8;
+    case PROCESSOR_SSE41:
+    case PROCESSOR_AVX2:
+        return 8; /* oneDNN blocks channels by 8 with either */
+    case PROCESSOR_AVX512:
+    case PROCESSOR_AMX:
+        return 16;
+    }
+    return 0;
 }
 
 /* What the child is started with. */

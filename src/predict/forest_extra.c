@@ -5,15 +5,16 @@
  * a second one what each random threshold would do. */
 #include "predict/forest_internal.h"
 
+#include "base/variants.h"
 #include "ops/op_lanes.h"
-#include "ops/op_threads.h"
 
 #include <math.h>
 
 /* The range of each feature over some rows. */
-OP_CLONES static void find_ranges(const struct forest_ground *ground,
-                                  const int32_t *rows, size_t n, float *low,
-                                  float *high)
+VARIANTS(void, find_ranges,
+         (const struct forest_ground *ground, const int32_t *rows, size_t n,
+          float *low, float *high),
+         (ground, rows, n, low, high))
 {
     for (size_t f = 0; f < ground->stride; f += FOREST_LANES) {
         const float *column = ground->x + f;
@@ -39,9 +40,10 @@ OP_CLONES static void find_ranges(const struct forest_ground *ground,
 
 /* A random place in each range, its end excluded. The numbers come from a
  * hash of one draw and the feature (the finalizer of MurmurHash3). */
-OP_CLONES static void draw_thresholds(const struct forest_ground *ground,
-                                      uint32_t draw, const float *low,
-                                      const float *high, float *threshold)
+VARIANTS(void, draw_thresholds,
+         (const struct forest_ground *ground, uint32_t draw, const float *low,
+          const float *high, float *threshold),
+         (ground, draw, low, high, threshold))
 {
     for (size_t f = 0; f < ground->stride; f += FOREST_LANES) {
         for (int k = 0; k < FOREST_LANES; k++) {
@@ -65,10 +67,10 @@ _Static_assert((int)FOREST_LANES == (int)LANES, "one vector at a time");
 /* How many rows go left, and the sum of what they should give. By signs: the
  * compiler takes comparisons of whole vectors apart. What is not above its
  * threshold has no sign in the difference. */
-OP_CLONES static void try_thresholds(const struct forest_ground *ground,
-                                     const int32_t *rows, size_t n, float mean,
-                                     const float *threshold, float *count,
-                                     float *sum)
+VARIANTS(void, try_thresholds,
+         (const struct forest_ground *ground, const int32_t *rows, size_t n,
+          float mean, const float *threshold, float *count, float *sum),
+         (ground, rows, n, mean, threshold, count, sum))
 {
     for (size_t f = 0; f < ground->stride; f += FOREST_LANES) {
         const lanes t = *(const lanes *)(threshold + f);
@@ -92,9 +94,10 @@ OP_CLONES static void try_thresholds(const struct forest_ground *ground,
 
 /* How much variance each threshold takes away; below 0 where it cannot cut.
  * Sums are about the mean: what goes right is minus what goes left. */
-OP_CLONES static void rate_thresholds(const struct forest_ground *ground,
-                                      size_t n, const float *count,
-                                      const float *sum, float *gain)
+VARIANTS(void, rate_thresholds,
+         (const struct forest_ground *ground, size_t n, const float *count,
+          const float *sum, float *gain),
+         (ground, n, count, sum, gain))
 {
     float least = (float)ground->min_leaf, all = (float)n;
 

@@ -1,8 +1,10 @@
-/* How many processors there are to compute with. */
+/* How many processors there are to compute with, and how wide they may. */
 #include "base/processor.h"
 #include "test.h"
 
 #include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 
 TEST(processors_that_may_not_be_used_do_not_count)
 {
@@ -18,4 +20,116 @@ TEST(processors_that_may_not_be_used_do_not_count)
     CHECK_INT(sched_setaffinity(0, sizeof one, &one), 0);
     CHECK_INT(processor_count(), 1);
     CHECK_INT(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+/* ---- limits ---------------------------------------------------------------
+ */
+
+static void forget_limits(void)
+{
+    unsetenv("ASSAY_CPU");
+    unsetenv("ONEDNN_MAX_CPU_ISA");
+    unsetenv("DNNL_MAX_CPU_ISA");
+}
+
+static struct processor_limits limits_with(const char *name, const char *word)
+{
+    struct processor_limits limits;
+
+    forget_limits();
+    setenv(name, word, 1);
+    limits = processor_limits();
+    forget_limits();
+    return limits;
+}
+
+TEST(a_word_of_any_case_limits_kernels)
+{
+    CHECK_INT(limits_with("ASSAY_CPU", "sse4.1").assay_cpu, PROCESSOR_SSE41);
+    CHECK_INT(limits_with("ASSAY_CPU", "SSE4.1").assay_cpu, PROCESSOR_SSE41);
+    CHECK_INT(limits_with("ASSAY_CPU", "avx2").assay_cpu, PROCESSOR_AVX2);
+    CHECK_INT(limits_with("ASSAY_CPU", "Avx512").assay_cpu, PROCESSOR_AVX512);
+    CHECK_INT(limits_with("ASSAY_CPU", "AMX").assay_cpu, PROCESSOR_AMX);
+}
+
+TEST(without_a_word_nothing_is_limited)
+{
+    CHECK_INT(limits_with("ASSAY_CPU", "").assay_cpu, PROCESSOR_AMX);
+    CHECK_INT(limits_with("OTHER", "avx2").assay_cpu, PROCESSOR_AMX);
+    CHECK_INT(limits_with("OTHER", "avx2").onednn, PROCESSOR_AMX);
+    CHECK(limits_with("ASSAY_CPU", "avx2").onednn_word == NULL);
+}
+
+static enum assay_status check_with(const char *word, struct error *err)
+{
+    enum assay_status st;
+
+    *err = (struct error){0};
+    setenv("ASSAY_CPU", word, 1);
+    st = processor_check(err);
+    forget_limits();
+    return st;
+}
+
+TEST(a_word_that_is_not_a_level_is_refused_with_those_that_are)
+{
+    static const char *const words[] = {"avx1024", "avx", "avx2 ", "sse41",
+                                        "none",    "0",   "sse4"};
+    struct error err;
+
+    CHECK_STATUS(check_with("avx2", &err), ASSAY_OK, &err);
+    CHECK_STATUS(check_with("", &err), ASSAY_OK, &err);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        CHECK_STATUS(check_with(words[i], &err), ASSAY_BAD_USAGE, &err);
+        CHECK_HAS(err.text, words[i]);
+        CHECK_HAS(err.text, "sse4.1, avx2, avx512 or amx");
+    }
+    /* Nothing is limited by it. */
+    CHECK_INT(limits_with("ASSAY_CPU", "avx").assay_cpu, PROCESSOR_AMX);
+}
+
+TEST(a_limit_that_is_meant_for_onednn_is_known)
+{
+    static const struct {
+        const char *word;
+        enum processor_level level;
+    } words[] = {{"SSE41", PROCESSOR_SSE41},
+                 {"AVX", PROCESSOR_SSE41}, /* our kernels have nothing for it */
+                 {"avx2", PROCESSOR_AVX2},
+                 {"AVX2_VNNI", PROCESSOR_AVX2},
+                 {"AVX512_CORE", PROCESSOR_AVX512},
+                 {"AVX512_CORE_BF16", PROCESSOR_AVX512},
+                 {"AVX512_CORE_AMX", PROCESSOR_AMX}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *word = words[i].word;
+
+        CHECK_INT(limits_with("ONEDNN_MAX_CPU_ISA", word).onednn,
+                  words[i].level);
+        CHECK_INT(limits_with("DNNL_MAX_CPU_ISA", word).onednn, words[i].level);
+    }
+    CHECK_INT(limits_with("ONEDNN_MAX_CPU_ISA", "ALL").onednn, PROCESSOR_AMX);
+    CHECK_INT(limits_with("ONEDNN_MAX_CPU_ISA", "avx2\t1").onednn,
+              PROCESSOR_AMX);
+    setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
+    CHECK_STR(processor_limits().onednn_word, "AVX2");
+    forget_limits();
+}
+
+TEST(a_level_is_called_by_its_name_and_never_more_than_the_hardware_has)
+{
+    static const char *const names[] = {NULL, "SSE4.1", "AVX2", "AVX-512",
+                                        "AVX-512, AMX"};
+    enum processor_level hardware = processor_limits().hardware;
+
+    for (int i = PROCESSOR_PLAIN; i <= PROCESSOR_AMX; i++) {
+        int level = i < (int)hardware ? i : (int)hardware;
+
+        processor_limit((enum processor_level)i);
+        CHECK_INT(processor_level(), level);
+        if (names[level])
+            CHECK_STR(processor_simd(), names[level]);
+        else
+            CHECK(processor_simd() == NULL);
+    }
 }

@@ -3,22 +3,29 @@
 # they exit with the .stdout, .stderr and .exit beside them; a file that is
 # missing stands for nothing printed, or exit 0.
 #
-#   tests/cli/run_golden.sh build/assay [--refresh] [NAME...]
+#   tests/cli/run_golden.sh build/assay [--refresh] [--models|--others] [NAME...]
 #
 # Each case is a shell script. It runs in an empty folder of its own, with
-# `assay` in its path and $inputs naming tests/cli/inputs. --refresh writes
-# what came out as the new expectation: read the diff before committing it.
-# With ASSAY_NO_MODELS set, cases that begin with "# Runs a model." are left
-# out: without oneDNN, or under a sanitizer, each would take minutes.
+# `assay` in its path and $inputs naming tests/cli/inputs; what is remembered of
+# the machine and its kernels they share. --refresh writes what came out as the
+# new expectation: read the diff before committing it. --models: only the cases
+# that begin with "# Runs a model."; --others: all but these, for without oneDNN,
+# or under a sanitizer, each would take minutes.
 set -u
 
 program=$(realpath "$1")
 shift
 refresh=
-if [ "${1:-}" = --refresh ]; then
-    refresh=yes
+which=all
+while :; do
+    case ${1:-} in
+    --refresh) refresh=yes ;;
+    --models) which=models ;;
+    --others) which=others ;;
+    *) break ;;
+    esac
     shift
-fi
+done
 here=$(realpath "$(dirname "$0")")
 inputs=$here/inputs
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/assay-golden-XXXXXX")
@@ -27,6 +34,7 @@ mkdir "$scratch/bin"
 ln -s "$program" "$scratch/bin/assay"
 
 export inputs PATH="$scratch/bin:$PATH" LC_ALL=C.UTF-8 COLUMNS=80 NO_COLOR=1
+export XDG_CACHE_HOME="$scratch/cache"
 unset TMPDIR
 
 # For a build with sanitizers: see tests/test.c.
@@ -70,12 +78,12 @@ run_case() {
 if [ $# -eq 0 ]; then
     for file in "$here"/golden/*.cmd; do
         name=$(basename "$file" .cmd)
-        if [ -n "${ASSAY_NO_MODELS:-}" ] && grep -q '^# Runs a model' "$file"
-        then
-            left_out=$((left_out + 1))
-        else
-            run_case
-        fi
+        kind=others
+        if grep -q '^# Runs a model' "$file"; then kind=models; fi
+        case $which in
+        all | "$kind") run_case ;;
+        *) left_out=$((left_out + 1)) ;;
+        esac
     done
 else
     for name; do run_case; done

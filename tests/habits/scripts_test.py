@@ -6,7 +6,9 @@ there to find, in a small tree made for it.
 """
 import contextlib
 import io
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -21,6 +23,7 @@ import check_packages  # noqa: E402
 import check_rooms  # noqa: E402
 import check_style  # noqa: E402
 import count_tests  # noqa: E402
+import watch_tests  # noqa: E402
 
 
 class Tree(unittest.TestCase):
@@ -270,6 +273,79 @@ class Count(Tree):
         with contextlib.redirect_stdout(said):
             self.assertEqual(count_tests.main([str(self.root)]), 1)
         self.assertEqual(self.closing_lines()[0], 1)
+
+    def test_what_a_processor_lacks_is_counted_apart(self):
+        code, lines = self.closing_lines(
+            ("s", "notrun", "skipped: processor: it has no AVX2\n"),
+            ("t", "notrun", "skipped: no data\n"), ("u", "run", ""))
+        self.assertEqual(lines[-1], "1 passed, 0 failed, 2 skipped "
+                         "(1 of them for this processor)")
+        self.assertEqual(code, 0)
+
+    def test_a_run_with_limited_kernels_has_results_of_its_own(self):
+        self.closing_lines(("a", "run", ""))
+        self.write("tests-avx2.xml", '<testsuite><testcase name="a" '
+                   'status="fail"><system-out/></testcase></testsuite>')
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            count_tests.main([str(self.root), f"{self.root}@avx2"])
+        self.assertEqual(said.getvalue().strip().splitlines(),
+                         [f"failed   {self.root}@avx2: a",
+                          "1 passed, 1 failed, 0 skipped"])
+
+
+class Watch(unittest.TestCase):
+    def setUp(self):
+        self.watch = watch_tests.Watch(10, 15)
+
+    def test_a_test_that_ends_is_shown_and_one_that_begins_is_not(self):
+        end = "1/2 Test #1: a_test ....   Passed    0.10 sec\n"
+        self.assertIsNone(self.watch.take("      Start  1: a_test\n", 0))
+        self.assertEqual(self.watch.take(end, 1), end)
+        self.assertEqual(self.watch.take("a_test.c:3: no\n", 1),
+                         "a_test.c:3: no\n")
+
+    def test_what_takes_long_is_named_now_and_then(self):
+        self.watch.take("    Start  1: slow_test\n", 100)
+        self.watch.take("    Start  2: other_test\n", 108)
+        self.assertIsNone(self.watch.tell(109))
+        self.assertIn("still running: slow_test (11 s)\n",
+                      self.watch.tell(111))
+        self.assertIsNone(self.watch.tell(125))
+        self.watch.take(" 1/2 Test  #1: slow_test ...***Failed  3 sec\n", 126)
+        self.assertIn("still running: other_test (18 s)\n",
+                      self.watch.tell(126))
+
+
+class Build(Tree):
+    """scripts/build.sh between programs that do as they are told."""
+
+    def build(self, ninja):
+        self.write("bin/cmake", "#!/bin/sh\n")
+        self.write("bin/ninja", f"#!/bin/sh\n{ninja}\n")
+        for name in ("cmake", "ninja"):
+            (self.root / "bin" / name).chmod(0o755)
+        environment = dict(os.environ, ASSAY_PROGRESS_SECONDS="0",
+                           PATH=f"{self.root}/bin:{os.environ['PATH']}")
+        return subprocess.run([ROOT / "scripts/build.sh", self.root / "out"],
+                              env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+
+    def test_progress_is_shown_in_steps(self):
+        done = self.build('echo "@3 of 7@Building a.o"; echo "@7 of 7@b"')
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(f"building {self.root}/out: 3 of 7\n", done.stdout)
+        self.assertRegex(done.stdout, r": 7 of 7, \d+ s\n$")
+        self.assertNotIn("Building a.o", done.stdout)
+
+    def test_a_failure_is_shown_and_passed_on(self):
+        done = self.build('echo "@3 of 7@cc"; echo "FAILED: a.c"; exit 4')
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("FAILED: a.c\n", done.stdout)
+
+    def test_nothing_is_said_where_nothing_is_done(self):
+        done = self.build('echo "ninja: no work to do."')
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include "made_machine.h"
 
 #include "base/file.h"
+#include "base/processor.h"
 
 #include <math.h>
 #include <string.h>
@@ -127,8 +128,21 @@ TEST(a_key_names_processor_threads_and_library)
     struct machine_topology topology = {.cpu = "Made Up", .n_cpus = 8};
     char key[320];
 
+    processor_limit(PROCESSOR_SSE41);
     machine_key(&topology, 4, &backend_portable, key, sizeof key);
-    CHECK_STR(key, "Made Up, 8 processors, 4 threads, portable");
+    CHECK_STR(key, "Made Up, SSE4.1, 8 processors, 4 threads, portable");
+}
+
+TEST(peaks_of_one_limit_are_not_those_of_another)
+{
+    struct machine_topology topology = {.cpu = "Made Up", .n_cpus = 8};
+    char limited[320], plain[320];
+
+    processor_limit(PROCESSOR_SSE41);
+    machine_key(&topology, 4, &backend_portable, limited, sizeof limited);
+    processor_limit(PROCESSOR_PLAIN);
+    machine_key(&topology, 4, &backend_portable, plain, sizeof plain);
+    CHECK(strcmp(limited, plain) != 0);
 }
 
 TEST(a_run_is_told_what_is_known_and_nothing_else)

@@ -468,7 +468,7 @@ TEST(faster_rcnn_with_frozen_norms_trains_three_layers_as_torchvision_does)
         .model = "fasterrcnn_resnet50_fpn",
         .of_them = "fasterrcnn-50-frozen",
         .norm = NORM_FROZEN,
-        .n_steps = 10,
+        .n_steps = 3,
     });
 }
 
@@ -478,7 +478,7 @@ TEST(faster_rcnn_with_norms_in_training_trains_all_layers_as_torchvision_does)
         .model = "fasterrcnn_resnet50_fpn",
         .of_them = "fasterrcnn-50-batch",
         .norm = NORM_BATCH,
-        .n_steps = 10,
+        .n_steps = 3,
     });
 }
 
@@ -519,6 +519,6 @@ TEST(classifiers_train_as_torchvision_s_do)
             .model = models[i],
             .of_them = models[i],
             .norm = NORM_BATCH,
-            .n_steps = 10,
+            .n_steps = 4,
         });
 }

@@ -3,6 +3,7 @@
 #include "predict/campaign.h"
 
 #include "base/file.h"
+#include "base/processor.h"
 #include "campaign_case.h"
 #include "predict/campaign_names.h"
 #include "test.h"
@@ -238,6 +239,23 @@ TEST(a_test_that_ends_well_hands_its_result_over)
     CHECK(result.is_passed);
     CHECK_NEAR(result.latency_ms, 40, 0);
     CHECK(result.capacity_mb > 0);
+}
+
+/* Channels that kernels compute together: a prediction rounds up to them. */
+TEST(a_result_says_how_wide_the_kernels_were)
+{
+    struct campaign_limits limits = {.seconds = 60, .measure = be_quick};
+    bool is_wide = processor_limits().hardware >= PROCESSOR_AVX512;
+    struct campaign_result result;
+
+    processor_limit(PROCESSOR_AMX);
+    CHECK_STATUS(campaign_try(&some_test, &limits, &result, &err), ASSAY_OK,
+                 &err);
+    CHECK_NEAR(result.lane, is_wide ? 16 : 8, 0);
+    processor_limit(PROCESSOR_SSE41);
+    CHECK_STATUS(campaign_try(&some_test, &limits, &result, &err), ASSAY_OK,
+                 &err);
+    CHECK_NEAR(result.lane, 8, 0);
 }
 
 /* ---- the whole ------------------------------------------------------------

@@ -4,7 +4,7 @@
  * One pass over memory, whatever follows: that is what it costs. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/op_threads.h"
+#include "base/variants.h"
 
 #include <math.h>
 
@@ -17,8 +17,8 @@ struct affine_block {
     float *to;
 };
 
-OP_INLINE void write_pixels(const struct affine_block *b, int64_t block,
-                            bool has_plus, bool has_relu)
+VARIANT_PART void write_pixels(const struct affine_block *b, int64_t block,
+                               bool has_plus, bool has_relu)
 {
     for (int64_t p = 0; p < b->plane; p++) {
         for (int64_t c = 0; c < block; c++) {
@@ -39,7 +39,7 @@ OP_INLINE void write_pixels(const struct affine_block *b, int64_t block,
 
 /* Of 16 channels, by signs and sums: the compiler takes comparisons of whole
  * vectors apart. A NaN stays one. */
-OP_INLINE void clip_lanes(lanes *y, float high, bool has_limit)
+VARIANT_PART void clip_lanes(lanes *y, float high, bool has_limit)
 {
     *y = (*y + (lanes)((lane_bits)*y & INT32_MAX)) * 0.5F; /* y + |y| */
     if (has_limit) {
@@ -50,8 +50,8 @@ OP_INLINE void clip_lanes(lanes *y, float high, bool has_limit)
     }
 }
 
-OP_INLINE void write_lanes(const struct affine_block *b, bool has_plus,
-                           bool has_relu)
+VARIANT_PART void write_lanes(const struct affine_block *b, bool has_plus,
+                              bool has_relu)
 {
     const lanes scale = *(const lanes *)b->scale;
     const lanes shift = *(const lanes *)b->shift;
@@ -68,8 +68,8 @@ OP_INLINE void write_lanes(const struct affine_block *b, bool has_plus,
     }
 }
 
-OP_INLINE void write_any(const struct affine_block *b, bool has_plus,
-                         bool has_relu)
+VARIANT_PART void write_any(const struct affine_block *b, bool has_plus,
+                            bool has_relu)
 {
     if (b->block == LANES)
         write_lanes(b, has_plus, has_relu);
@@ -79,7 +79,8 @@ OP_INLINE void write_any(const struct affine_block *b, bool has_plus,
         write_pixels(b, b->block, has_plus, has_relu);
 }
 
-OP_CLONES static void write_block(const struct affine_block *b, bool has_relu)
+VARIANTS(void, write_block, (const struct affine_block *b, bool has_relu),
+         (b, has_relu))
 {
     if (b->plus && has_relu)
         write_any(b, true, true);

@@ -2,14 +2,16 @@
  * other places within their blocks. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/op_threads.h"
+#include "base/variants.h"
 
 #include <string.h>
 
 /* A run of channels that lies in one block of either map: n lanes of every
  * pixel. */
-OP_CLONES static void move_lanes(const float *from, float *to, int64_t pixels,
-                                 int64_t block, int64_t n)
+VARIANTS(void, move_lanes,
+         (const float *from, float *to, int64_t pixels, int64_t block,
+          int64_t n),
+         (from, to, pixels, block, n))
 {
     if (n == block) {
         memcpy(to, from, (size_t)(pixels * block) * sizeof *to);

@@ -5,7 +5,7 @@
  * depend on how many threads there are. */
 #include "backend/dnnl/channel_sums.h"
 
-#include "ops/op_threads.h"
+#include "base/variants.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ struct sums {
 };
 
 /* A pixel's channels, 0 behind the last one. */
-static inline void load(const float *from, int width, lanes *to)
+VARIANT_PART void load(const float *from, int width, lanes *to)
 {
     if (width == LANES) {
         *to = *(const lanes *)from;
@@ -41,7 +41,7 @@ static inline void load(const float *from, int width, lanes *to)
         (*to)[c] = from[c];
 }
 
-static inline void add_strands(lanes *strand)
+VARIANT_PART void add_strands(lanes *strand)
 {
     for (int k = 1; k < strands; k++)
         strand[0] += strand[k];
@@ -50,8 +50,8 @@ static inline void add_strands(lanes *strand)
 /* ---- moments of x -------------------------------------------------------- */
 
 /* Some pixels, a strand each. */
-static inline void add_pixels(const struct columns *columns, int64_t first,
-                              int n, lanes *sum)
+VARIANT_PART void add_pixels(const struct columns *columns, int64_t first,
+                             int n, lanes *sum)
 {
     lanes pixel;
 
@@ -62,8 +62,8 @@ static inline void add_pixels(const struct columns *columns, int64_t first,
     }
 }
 
-static inline void add_squares(const struct columns *columns, const lanes *mean,
-                               int64_t first, int n, lanes *sum)
+VARIANT_PART void add_squares(const struct columns *columns, const lanes *mean,
+                              int64_t first, int n, lanes *sum)
 {
     lanes pixel;
 
@@ -76,9 +76,10 @@ static inline void add_squares(const struct columns *columns, const lanes *mean,
 }
 
 /* The mean of n pixels and the squares around it. */
-OP_CLONES static void piece_moments(const struct columns *columns,
-                                    int64_t first, int64_t n, lanes *mean,
-                                    lanes *squares)
+VARIANTS(void, piece_moments,
+         (const struct columns *columns, int64_t first, int64_t n, lanes *mean,
+          lanes *squares),
+         (columns, first, n, mean, squares))
 {
     lanes sum[strands] = {{0}}, square[strands] = {{0}};
     int64_t i, end = first + n;
@@ -135,9 +136,9 @@ static void pass_few(const struct columns *columns, int64_t at, lanes *slope)
     }
 }
 
-OP_INLINE void add_products(const struct columns *columns, const lanes *mean,
-                            const struct relu_lanes *relu, int64_t first, int n,
-                            lanes *sum, lanes *product)
+VARIANT_PART void add_products(const struct columns *columns, const lanes *mean,
+                               const struct relu_lanes *relu, int64_t first,
+                               int n, lanes *sum, lanes *product)
 {
     lanes pixel, slope;
 
@@ -155,9 +156,9 @@ OP_INLINE void add_products(const struct columns *columns, const lanes *mean,
     }
 }
 
-OP_INLINE void sum_piece(const struct columns *columns, const float *mean,
-                         const struct relu_lanes *relu, int64_t first,
-                         int64_t n, lanes *sum, lanes *product)
+VARIANT_PART void sum_piece(const struct columns *columns, const float *mean,
+                            const struct relu_lanes *relu, int64_t first,
+                            int64_t n, lanes *sum, lanes *product)
 {
     lanes s[strands] = {{0}}, p[strands] = {{0}}, m;
     int64_t i, end = first + n;
@@ -173,9 +174,10 @@ OP_INLINE void sum_piece(const struct columns *columns, const float *mean,
     *product = p[0];
 }
 
-OP_CLONES static void piece_products(const struct columns *columns,
-                                     const float *mean, int64_t first,
-                                     int64_t n, lanes *sum, lanes *product)
+VARIANTS(void, piece_products,
+         (const struct columns *columns, const float *mean, int64_t first,
+          int64_t n, lanes *sum, lanes *product),
+         (columns, mean, first, n, sum, product))
 {
     if (columns->batch->scale && columns->width == LANES) {
         struct relu_lanes relu = relu_lanes(columns->batch, columns->channel);

@@ -6,7 +6,7 @@
 #define BACKEND_DNNL_CHANNEL_SUMS_H
 
 #include "backend/dnnl/dnnl_internal.h"
-#include "ops/op_threads.h"
+#include "base/variants.h"
 
 struct batch {
     struct channel_blocks blocks;
@@ -35,8 +35,8 @@ static inline double batch_pixels(const struct batch *batch)
 }
 
 /* Whether the gradient at x passes the ReLU. */
-static inline bool batch_passes(const struct batch *batch, int64_t channel,
-                                float x)
+VARIANT_PART bool batch_passes(const struct batch *batch, int64_t channel,
+                               float x)
 {
     float y = x * batch->scale[channel] + batch->shift[channel];
 
@@ -49,8 +49,8 @@ struct relu_lanes {
     float high;
 };
 
-OP_INLINE struct relu_lanes relu_lanes(const struct batch *batch,
-                                       int64_t channel)
+VARIANT_PART struct relu_lanes relu_lanes(const struct batch *batch,
+                                          int64_t channel)
 {
     return (struct relu_lanes){
         .scale = *(const lanes *)(batch->scale + channel),
@@ -61,8 +61,8 @@ OP_INLINE struct relu_lanes relu_lanes(const struct batch *batch,
 
 /* Leaves of a gradient what passes. By signs: the compiler takes comparisons
  * of whole vectors apart. Both differences are below 0 where it passes. */
-OP_INLINE void relu_pass(const struct relu_lanes *relu, const lanes *x,
-                         lanes *slope)
+VARIANT_PART void relu_pass(const struct relu_lanes *relu, const lanes *x,
+                            lanes *slope)
 {
     lanes y = *x * relu->scale + relu->shift;
     lane_bits passes = ((lane_bits)(0 - y) & (lane_bits)(y - relu->high)) >> 31;

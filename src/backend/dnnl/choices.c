@@ -5,9 +5,9 @@
  *
  *     MACHINE <tab> SHAPE <tab> KERNEL MS <tab> KERNEL MS ...
  *
- * with the chosen kernel first; MACHINE is processor, threads and oneDNN's
- * version, so that one file serves several. A file that is anything else is
- * not looked at and is replaced.
+ * with the chosen kernel first; MACHINE is processor, instruction set, threads
+ * and oneDNN's version, so that one file serves several. A file that is
+ * anything else is not looked at and is replaced.
  *
  * A training takes the same choices from one session to the next, also those
  * that were not measured: the text of these has a "-" for the time. */
@@ -25,7 +25,7 @@
 
 static const char head[] = "assay kernel choices 1";
 
-enum { max_file_bytes = 4 << 20, machine_text = 160 };
+enum { max_file_bytes = 4 << 20, machine_text = 256 };
 
 struct choices {
     const char *path; /* NULL: nothing is read or written */
@@ -42,12 +42,14 @@ struct choices {
 
 static void write_machine(struct choices *choices, int n_threads)
 {
-    char processor[128] = "unknown processor", library[32];
+    const char *simd = processor_simd();
+    char processor[128] = "unknown processor", library[64];
 
     processor_name("", processor, sizeof processor);
     onednn_version(library, sizeof library);
-    snprintf(choices->machine, sizeof choices->machine, "%s, %d threads, %s",
-             processor, n_threads, library);
+    snprintf(choices->machine, sizeof choices->machine,
+             "%s, %s, %d threads, %s", processor, simd ? simd : "plain",
+             n_threads, library);
 }
 
 static enum assay_status put(struct choices *choices, const char *key,

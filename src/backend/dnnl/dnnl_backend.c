@@ -117,6 +117,8 @@ static enum assay_status make(const struct graph *graph,
     if (!dn->kernels || !dn->x_layouts)
         st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
     else
+        st = onednn_limit(err);
+    if (!st)
         st = onednn_start_threads(omp_get_max_threads(), err);
     if (!st)
         st = onednn_open(dn, err);

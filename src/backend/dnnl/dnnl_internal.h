@@ -126,6 +126,13 @@ struct onednn {
  * they take numbers next to 0 belongs to the calling thread. */
 void onednn_enter(struct onednn *dn);
 
+/* ---- cpu_limit.c: how wide oneDNN may compute --------------------------- */
+
+/* Passes ASSAY_CPU on; before anything else is asked of oneDNN. */
+enum assay_status onednn_limit(struct error *err);
+/* What ONEDNN_MAX_CPU_ISA limits it to; NULL where something else does. */
+const char *onednn_limit_word(void);
+
 /* ---- denormals.c --------------------------------------------------------- */
 
 /* In training, from the first kernel of a pass to its end. */
@@ -139,7 +146,7 @@ enum assay_status onednn_start_threads(int n_threads, struct error *err);
 
 /* ---- library.c: what is asked of oneDNN ---------------------------------- */
 
-/* "oneDNN 2.6.3" */
+/* "oneDNN 2.6.3", and what limits it. */
 void onednn_version(char *text, size_t size);
 
 enum assay_status onednn_open(struct onednn *dn, struct error *err);

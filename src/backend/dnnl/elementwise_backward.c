@@ -7,8 +7,8 @@
  * takes its place. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "base/variants.h"
 #include "ops/clip.h"
-#include "ops/op_threads.h"
 #include "ops/unary_math.h"
 
 #include <math.h>
@@ -37,14 +37,15 @@ enum assay_status gradient_like(struct onednn *dn, const struct job *job,
     return st;
 }
 
-OP_CLONES static void pass_inside(const float *dy, const float *y, float low,
-                                  float high, float *dx, size_t n)
+VARIANTS(void, pass_inside,
+         (const float *dy, const float *y, float low, float high, float *dx,
+          size_t n),
+         (dy, y, low, high, dx, n))
 {
     for (size_t i = 0; i < n; i++)
         dx[i] = y[i] > low && y[i] < high ? dy[i] : 0;
 }
 
-/* Clones that other files call would be shown by the library. */
 void pass_between(const float *dy, const float *y, float low, float high,
                   float *dx, size_t n)
 {
@@ -142,8 +143,8 @@ enum assay_status backward_dropout(struct onednn *dn, struct job *job,
     return ASSAY_OK;
 }
 
-OP_CLONES static void add_up(const float *a, const float *b, float *sum,
-                             size_t n)
+VARIANTS(void, add_up, (const float *a, const float *b, float *sum, size_t n),
+         (a, b, sum, n))
 {
     for (size_t i = 0; i < n; i++)
         sum[i] = a[i] + b[i];

@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "oneDNN could not WHAT (unimplemented)"; ASSAY_OK where it could. */
-static enum assay_status library_status(dnnl_status_t status, const char *what,
-                                        struct error *err)
+enum assay_status onednn_status(dnnl_status_t status, const char *what,
+                                struct error *err)
 {
     if (status == dnnl_success)
         return ASSAY_OK;
@@ -22,20 +21,23 @@ static enum assay_status library_status(dnnl_status_t status, const char *what,
 void onednn_version(char *text, size_t size)
 {
     const dnnl_version_t *version = dnnl_version();
+    const char *limit = onednn_limit_word();
+    int n = snprintf(text, size, "oneDNN %d.%d.%d", version->major,
+                     version->minor, version->patch);
 
-    snprintf(text, size, "oneDNN %d.%d.%d", version->major, version->minor,
-             version->patch);
+    if (limit && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, " (ONEDNN_MAX_CPU_ISA=%s)", limit);
 }
 
 enum assay_status onednn_open(struct onednn *dn, struct error *err)
 {
-    enum assay_status st = library_status(
+    enum assay_status st = onednn_status(
         dnnl_engine_create(&dn->engine, dnnl_cpu, 0), "start", err);
 
     if (!st)
-        st = library_status(dnnl_stream_create(&dn->stream, dn->engine,
-                                               dnnl_stream_default_flags),
-                            "make a stream", err);
+        st = onednn_status(dnnl_stream_create(&dn->stream, dn->engine,
+                                              dnnl_stream_default_flags),
+                           "make a stream", err);
     return st;
 }
 
@@ -194,7 +196,7 @@ enum assay_status onednn_list(struct onednn *dn,
     dnnl_primitive_attr_destroy(attributes);
     if (st || status == dnnl_unimplemented || status == dnnl_invalid_arguments)
         return st;
-    return library_status(status, "list its kernels", err);
+    return onednn_status(status, "list its kernels", err);
 }
 
 /* Moves on to the implementation of that name. */
@@ -273,7 +275,7 @@ static enum assay_status make_primitive(const_dnnl_primitive_desc_t description,
     if (!spare)
         return error_nomem(err, code_bytes, "the code of a kernel");
     mem_unmap(spare, code_bytes);
-    return library_status(dnnl_primitive_create(out, description), what, err);
+    return onednn_status(dnnl_primitive_create(out, description), what, err);
 }
 
 enum assay_status onednn_make(struct onednn *dn,
@@ -286,14 +288,14 @@ enum assay_status onednn_make(struct onednn *dn,
     enum assay_status st = operation_check(operation, err);
 
     if (!st)
-        st = library_status(operation_attributes(operation, &attributes),
-                            "describe what is fused", err);
+        st = onednn_status(operation_attributes(operation, &attributes),
+                           "describe what is fused", err);
     if (!st)
-        st = library_status(search_begin(dn, operation, attributes, &search),
-                            "find a kernel", err);
+        st = onednn_status(search_begin(dn, operation, attributes, &search),
+                           "find a kernel", err);
     if (!st && implementation)
-        st = library_status(search_seek(&search, implementation),
-                            "find the kernel wanted", err);
+        st = onednn_status(search_seek(&search, implementation),
+                           "find the kernel wanted", err);
     if (!st)
         st = describe_found(dn, &search, operation->direction, kernel, err);
     if (!st)
@@ -339,7 +341,7 @@ static enum assay_status run_primitive(struct onednn *dn,
         status = dnnl_stream_wait(dn->stream);
     for (size_t i = 0; i < made; i++)
         dnnl_memory_destroy(list[i].memory);
-    return library_status(status, "run a kernel", err);
+    return onednn_status(status, "run a kernel", err);
 }
 
 enum assay_status onednn_execute(struct onednn *dn,
@@ -377,7 +379,7 @@ static enum assay_status make_reorder(struct onednn *dn, const void *from,
     if (!status)
         status = dnnl_reorder_primitive_desc_create(
             &search.found, from, dn->engine, to, dn->engine, attributes);
-    st = library_status(status, "make a reorder", err);
+    st = onednn_status(status, "make a reorder", err);
     if (!st)
         st = found_layout(dn, &search, dnnl_query_scratchpad_md, scratch, err);
     if (!st)
@@ -444,9 +446,9 @@ enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
     void *part = NULL;
 
     if (!st)
-        st = library_status(
-            native_part(to->native, &from->shape, offsets, &part),
-            "cut weights into rows", err);
+        st =
+            onednn_status(native_part(to->native, &from->shape, offsets, &part),
+                          "cut weights into rows", err);
     if (!st)
         st = reorder(dn, pool, from->native, data, part, out, err);
     native_free(part);

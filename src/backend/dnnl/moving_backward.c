@@ -2,8 +2,8 @@
  * the layouts that convolutions leave. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "base/variants.h"
 #include "ops/concat.h"
-#include "ops/op_threads.h"
 #include "ops/resize_nearest.h"
 
 #include <string.h>
@@ -59,8 +59,10 @@ enum assay_status backward_concat(struct onednn *dn, struct job *job,
 /* ---- ResizeNearest ------------------------------------------------------- */
 
 /* Adds a row to the one it was stretched from. */
-OP_CLONES static void shrink_row(const float *from, int64_t from_width,
-                                 float *to, int64_t to_width, int64_t block)
+VARIANTS(void, shrink_row,
+         (const float *from, int64_t from_width, float *to, int64_t to_width,
+          int64_t block),
+         (from, from_width, to, to_width, block))
 {
     for (int64_t j = 0; j < from_width; j++) {
         float *pixel =

@@ -2,13 +2,13 @@
  * a map by a number a channel, as squeeze and excitation has it. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/op_threads.h"
+#include "base/variants.h"
 
 /* What one thread does at a time. */
 enum { chunk = 1 << 13 };
 
-OP_CLONES static void multiply(const float *a, const float *b, float *to,
-                               size_t n)
+VARIANTS(void, multiply, (const float *a, const float *b, float *to, size_t n),
+         (a, b, to, n))
 {
     for (size_t i = 0; i < n; i++)
         to[i] = a[i] * b[i];
@@ -44,8 +44,10 @@ static enum assay_status by_other(struct onednn *dn, const struct job *job,
  */
 
 /* A block of channels of one image. */
-OP_CLONES static void scale_block(const float *from, const float *by,
-                                  int64_t plane, int64_t block, float *to)
+VARIANTS(void, scale_block,
+         (const float *from, const float *by, int64_t plane, int64_t block,
+          float *to),
+         (from, by, plane, block, to))
 {
     for (int64_t p = 0; p < plane; p++) {
         for (int64_t c = 0; c < block; c++)
@@ -53,8 +55,10 @@ OP_CLONES static void scale_block(const float *from, const float *by,
     }
 }
 
-OP_CLONES static void sum_block(const float *a, const float *b, int64_t plane,
-                                int64_t block, float *sums)
+VARIANTS(void, sum_block,
+         (const float *a, const float *b, int64_t plane, int64_t block,
+          float *sums),
+         (a, b, plane, block, sums))
 {
     for (int64_t c = 0; c < block; c++)
         sums[c] = 0;

@@ -1,5 +1,5 @@
 /* backend/dnnl/native_internal.h - oneDNN's own C interface, for the files that
- * call it: library.c, layout.c and one of dnnl_v2.c and dnnl_v3.c.
+ * call it: library.c, layout.c, cpu_limit.c and one of dnnl_v2.c and dnnl_v3.c.
  *
  * Versions 2 and 3 describe memory and operations differently. dnnl_v2.c and
  * dnnl_v3.c have the same functions for it, and the build takes the one that
@@ -13,6 +13,10 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include <dnnl.h>
+
+/* "oneDNN could not WHAT (unimplemented)"; ASSAY_OK where it could. */
+enum assay_status onednn_status(dnnl_status_t status, const char *what,
+                                struct error *err);
 
 /* ---- memory -------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
  * A map is read twice on the way forward and twice on the way back. */
 #include "backend/dnnl/channel_sums.h"
 
+#include "base/variants.h"
 #include "ops/batch_norm.h"
 #include "ops/normalize.h"
-#include "ops/op_threads.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -197,9 +197,9 @@ struct combination {
     float *of_dy, *of_x, *shift; /* a number for every channel */
 };
 
-static inline void combine_pixels(int64_t plane, int64_t block,
-                                  const struct combination *by, int64_t channel,
-                                  const float *x, const float *dy, float *dx)
+VARIANT_PART void combine_pixels(int64_t plane, int64_t block,
+                                 const struct combination *by, int64_t channel,
+                                 const float *x, const float *dy, float *dx)
 {
     const float *of_dy = by->of_dy + channel, *of_x = by->of_x + channel;
     const float *shift = by->shift + channel;
@@ -213,10 +213,10 @@ static inline void combine_pixels(int64_t plane, int64_t block,
 
 /* One block of channels of one image: most often of 16, which is one
  * register. */
-OP_CLONES static void combine_block(const struct channel_blocks *blocks,
-                                    const struct combination *by,
-                                    int64_t channel, const float *x,
-                                    const float *dy, float *dx)
+VARIANTS(void, combine_block,
+         (const struct channel_blocks *blocks, const struct combination *by,
+          int64_t channel, const float *x, const float *dy, float *dx),
+         (blocks, by, channel, x, dy, dx))
 {
     if (blocks->block == 1)
         combine_pixels(blocks->plane, 1, by, channel, x, dy, dx);
@@ -227,11 +227,11 @@ OP_CLONES static void combine_block(const struct channel_blocks *blocks,
 }
 
 /* The same where dy passes a ReLU first. */
-static inline void combine_passing_pixels(const struct batch *batch,
-                                          int64_t block,
-                                          const struct combination *by,
-                                          int64_t channel, const float *x,
-                                          const float *dy, float *dx)
+VARIANT_PART void combine_passing_pixels(const struct batch *batch,
+                                         int64_t block,
+                                         const struct combination *by,
+                                         int64_t channel, const float *x,
+                                         const float *dy, float *dx)
 {
     const float *of_dy = by->of_dy + channel, *of_x = by->of_x + channel;
     const float *shift = by->shift + channel;
@@ -247,10 +247,10 @@ static inline void combine_passing_pixels(const struct batch *batch,
 }
 
 /* The same for blocks of 16. */
-OP_INLINE void combine_passing_lanes(const struct batch *batch,
-                                     const struct combination *by,
-                                     int64_t channel, const float *x,
-                                     const float *dy, float *dx)
+VARIANT_PART void combine_passing_lanes(const struct batch *batch,
+                                        const struct combination *by,
+                                        int64_t channel, const float *x,
+                                        const float *dy, float *dx)
 {
     const lanes of_dy = *(const lanes *)(by->of_dy + channel);
     const lanes of_x = *(const lanes *)(by->of_x + channel);
@@ -266,10 +266,10 @@ OP_INLINE void combine_passing_lanes(const struct batch *batch,
     }
 }
 
-OP_CLONES static void combine_passing(const struct batch *batch,
-                                      const struct combination *by,
-                                      int64_t channel, const float *x,
-                                      const float *dy, float *dx)
+VARIANTS(void, combine_passing,
+         (const struct batch *batch, const struct combination *by,
+          int64_t channel, const float *x, const float *dy, float *dx),
+         (batch, by, channel, x, dy, dx))
 {
     int64_t block = batch->blocks.block;
 

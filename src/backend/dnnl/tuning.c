@@ -73,14 +73,34 @@ static bool is_listed(const struct candidates *list, const char *name)
     return false;
 }
 
-/* The first ones of an algorithm that are no last resort, or else the very
- * first. Some are there twice under one name: the first of them counts. */
+/* Plain mode is direct. */
+static const char *wished_algorithm(const struct onednn *dn)
+{
+    return dn->options.is_plain ? "direct" : dn->options.algorithm;
+}
+
+static bool wishes_gemm(const struct onednn *dn)
+{
+    return wished_algorithm(dn) && strcmp(wished_algorithm(dn), "gemm") == 0;
+}
+
+/* The first ones of an algorithm that are worth it, or else the very first.
+ * Some are there twice under one name: the first of them counts. */
 struct listing {
+    const struct onednn *dn;
     const char *algorithm;
     size_t most; /* of the list's length */
     struct candidates *list;
     struct candidate first;
 };
+
+static bool is_worth_it(const struct onednn *dn, const char *name,
+                        const struct layout *y)
+{
+    if (wishes_gemm(dn))
+        return strstr(name, "gemm") != NULL;
+    return dn->options.tries_last_resorts || !is_last_resort(name, y);
+}
 
 static bool list_implementation(const char *name, const struct layout *y,
                                 void *context)
@@ -90,21 +110,20 @@ static bool list_implementation(const char *name, const struct layout *y,
     struct candidate next = {.ms = -1};
 
     snprintf(next.name, sizeof next.name, "%s %s", listing->algorithm, name);
-    if (!is_last_resort(name, y) && !is_listed(list, next.name))
+    if (is_worth_it(listing->dn, name, y) && !is_listed(list, next.name))
         list->items[list->n++] = next;
     if (!listing->first.name[0])
         listing->first = next;
     return list->n < listing->most;
 }
 
-/* Plain mode is direct; a wish for another algorithm is tried first and ends
- * the search where it can be met. */
+/* A wish for another algorithm is tried first and ends the search where it can
+ * be met. */
 static bool is_wanted(const struct onednn *dn, const char *algorithm,
                       const struct candidates *list)
 {
-    const char *wish = dn->options.is_plain ? "direct" : dn->options.algorithm;
-
-    return !wish || strcmp(wish, algorithm) == 0 ||
+    return !wished_algorithm(dn) ||
+           strcmp(wished_algorithm(dn), algorithm) == 0 ||
            (list->n == 0 && strcmp(algorithm, "direct") == 0);
 }
 
@@ -119,11 +138,14 @@ static enum assay_status list_candidates(struct onednn *dn,
 
     list->n = 0;
     for (size_t i = 0; !st && i < n_algorithms; i++) {
-        struct listing listing = {.algorithm = algorithms[i].name,
+        struct listing listing = {.dn = dn,
+                                  .algorithm = algorithms[i].name,
                                   .most = list->n + algorithms[i].most,
                                   .list = list};
         struct operation operation;
 
+        if (dn->options.tries_last_resorts && listing.most < MAX_CANDIDATES)
+            listing.most++;
         if (!is_wanted(dn, algorithms[i].name, list) ||
             !describe(dn, job, &operation))
             continue;

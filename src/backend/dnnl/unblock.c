@@ -5,7 +5,7 @@
  * of a training step of ResNet-50, where these loops take 7. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/op_threads.h"
+#include "base/variants.h"
 
 /* Blocks of 16 inputs by 16 outputs: element (o, i, p) of [o,c,kh,kw] is at
  * (((o / 16 * n_in + i / 16) * plane + p) * 16 + i % 16) * 16 + o % 16. */
@@ -32,8 +32,8 @@ static bool is_dense(const struct layout *layout)
 }
 
 /* A row of `to` is an output's weights, `stride` elements. */
-OP_INLINE void write_block(const float *from, int64_t plane, int64_t stride,
-                           float *to)
+VARIANT_PART void write_block(const float *from, int64_t plane, int64_t stride,
+                              float *to)
 {
     for (int64_t o = 0; o < LANES; o++) {
         for (int64_t i = 0; i < LANES; i++) {
@@ -45,8 +45,9 @@ OP_INLINE void write_block(const float *from, int64_t plane, int64_t stride,
 }
 
 /* All inputs of 16 outputs. */
-OP_CLONES static void write_outputs(const struct weight_blocks *blocks,
-                                    const float *from, float *to)
+VARIANTS(void, write_outputs,
+         (const struct weight_blocks *blocks, const float *from, float *to),
+         (blocks, from, to))
 {
     int64_t size = blocks->plane * LANES, stride = blocks->n_in * size;
 

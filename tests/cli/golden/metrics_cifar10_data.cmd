@@ -1,6 +1,4 @@
 # Two samples of CIFAR-10, made here: one byte of label, 3072 of pixels.
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 for label in '\003' '\005'; do
     printf "$label"
     head -c 3072 /dev/zero

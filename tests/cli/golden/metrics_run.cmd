@@ -1,5 +1,3 @@
 # Runs a model.
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 assay metrics resnet18 --dataset cifar10 -n 2 --csv \
     --only execution_time,throughput,memory_measured | cut -d, -f1,2,5,6

@@ -1,5 +1,3 @@
 # Runs a model.
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 COLUMNS=200 assay run resnet18 --variant cifar100 --random --threads 2 --iters 2 --warmup 0 --batch 2 --tune 0.01 |
     sed -n '/^model\|^settings\|^input\|^note/p'

@@ -1,6 +1,4 @@
 # Runs a model.
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 mkdir drawn
 assay run mask-rcnn "$inputs/../../../assets/coffee.jpg" --min-size 64 --iters 1 --warmup 0 --tune 0.01 --score 0 --drawn drawn |
     sed -n 's/[0-9.]* MB/N MB/; /^wrote/,/^next/p' | grep -v ^next

@@ -1,3 +1,1 @@
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 assay run nowhere.onnx

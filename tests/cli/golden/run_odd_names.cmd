@@ -1,7 +1,5 @@
 # Runs a model.
 # Names of files are any bytes, and never reach the terminal as such.
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 assay export squeezenet1_1 --input size=64 --classes 10 -o small.onnx >wrote || cat wrote
 name=$(printf 'a\033[31m.jpg')
 cp "$inputs/../../../assets/coffee.jpg" "$name"

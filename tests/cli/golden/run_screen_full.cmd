@@ -1,4 +1,2 @@
 # Runs a model.
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --min-size 64 --iters 1 --warmup 0 --tune 0.01 >/dev/full

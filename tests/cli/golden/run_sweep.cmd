@@ -1,6 +1,4 @@
 # Runs a model.
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 assay run squeezenet1_1 --random --input size=64 --iters 2 --tune 0.01 --warmup 0 \
     --sweep batch=1,2 --sweep threads=1,2 -o grid.assay |
     sed 's| *[0-9.]* *\[[^]]*\].*B  | MEASURED  |'

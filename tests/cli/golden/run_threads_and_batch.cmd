@@ -1,6 +1,4 @@
 # Runs a model.
-XDG_CACHE_HOME=$PWD
-export XDG_CACHE_HOME
 for threads in 7 1; do
     assay run faster-rcnn "$inputs/../../../assets/coffee.jpg" --min-size 64 --iters 1 --warmup 0 --tune 0.01 --threads $threads \
         --batch 2 --iters 3 -o run$threads.assay |
