@@ -8,6 +8,7 @@
 #define ASSAY_VERSION_MINOR 1
 #define ASSAY_VERSION_PATCH 0
 
+#include <assay/lane.h>
 #include <assay/span.h>
 #include <assay/status.h>
 

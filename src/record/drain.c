@@ -41,6 +41,7 @@ void recording_release(struct recording *recording)
     mem_free(recording->ids);
     mem_free(recording->counters);
     live_release(&recording->live);
+    given_release(&recording->given);
     mem_free(recording->batch);
     *recording = (struct recording){0};
 }
@@ -71,6 +72,13 @@ static bool reserve_id(struct recording *recording, uint32_t number)
     return true;
 }
 
+static enum thread_kind lane_kind(const struct name *lane)
+{
+    return strcmp(lane->detail, thread_kind_text(THREAD_DEVICE)) == 0
+               ? THREAD_DEVICE
+               : THREAD_CPU;
+}
+
 static enum assay_status name_in_run(struct recording *recording,
                                      const struct name *name, struct error *err)
 {
@@ -85,6 +93,9 @@ static enum assay_status name_in_run(struct recording *recording,
     case NAME_COUNTER:
         return run_counter_add(recording->run, name->text,
                                name->detail ? name->detail : "", id, err);
+    case NAME_LANE:
+        return run_thread_add(recording->run, name->text, lane_kind(name), id,
+                              err);
     case NAME_THREAD: /* has no records */
         break;
     }
@@ -124,8 +135,7 @@ static bool know(struct recording *recording, const struct name *name)
     return true;
 }
 
-/* The id of a name in the run; RUN_NONE where it cannot have one. */
-static uint32_t id_of(struct recording *recording, const struct name *name)
+uint32_t recording_id(struct recording *recording, const struct name *name)
 {
     if (name->number < recording->n_ids &&
         recording->ids[name->number] != RUN_NONE)
@@ -168,6 +178,18 @@ static void keep_sample(struct recording *recording,
         flush_batch(recording);
 }
 
+static void show_sample(struct recording *recording,
+                        const struct sample *sample)
+{
+    struct error err = {0};
+
+    if (is_kept(recording, sample))
+        keep_sample(recording, sample);
+    else if (is_candidate(recording, sample))
+        recording_fail(recording, detail_add(recording->detail, sample, &err),
+                       &err);
+}
+
 static void take_sample(struct recording *recording,
                         const struct sample *sample)
 {
@@ -179,11 +201,24 @@ static void take_sample(struct recording *recording,
         recording_fail(recording, st, &err);
         return;
     }
-    if (is_kept(recording, sample))
-        keep_sample(recording, sample);
-    else if (is_candidate(recording, sample))
-        recording_fail(recording, detail_add(recording->detail, sample, &err),
-                       &err);
+    show_sample(recording, sample);
+}
+
+/* Its times are the caller's: what makes no sense of them is not the
+ * recording's failure. */
+void recording_take_given(struct recording *recording,
+                          const struct sample *sample)
+{
+    struct error err = {0};
+    enum assay_status st = run_count(recording->run, sample, &err);
+
+    if (!st) {
+        show_sample(recording, sample);
+        return;
+    }
+    recording->ended.lost_spans++;
+    if (st != ASSAY_BAD_INPUT)
+        recording_fail(recording, st, &err);
 }
 
 static uint32_t phase_of(const struct drain_state *state)
@@ -201,7 +236,7 @@ static struct sample to_sample(struct recording *recording,
 
     return (struct sample){.scope = scope,
                            .phase = phase_of(&buffer->drain),
-                           .thread = buffer->lane,
+                           .thread = buffer->thread,
                            .iteration = record->iteration,
                            .start_ns = start_ns,
                            .duration_ns =
@@ -216,9 +251,10 @@ static int64_t without(int64_t duration_ns, int64_t child_ns)
 }
 
 static void take_span(struct recording *recording, struct thread_buffer *buffer,
-                      const struct record *record, uint32_t depth, uint32_t id)
+                      const struct record *record, uint32_t id)
 {
     struct drain_state *state = &buffer->drain;
+    uint32_t depth = record_depth(record);
     struct sample sample = to_sample(recording, buffer, record, id);
 
     sample.self_ns = without(sample.duration_ns, state->child_ns[depth + 1]);
@@ -239,6 +275,8 @@ static void take_iteration(struct recording *recording,
 
     sample.self_ns = without(sample.duration_ns, state->iteration_child_ns);
     state->in_iteration = false;
+    given_iteration(recording, sample.start_ns,
+                    sample.start_ns + sample.duration_ns, record->iteration);
     if (record->iteration == ITERATION_WARM_UP)
         recording->ended.warm_up++;
     else {
@@ -285,7 +323,7 @@ static void take_peak(struct recording *recording, const struct record *record)
     if (record->peak_bytes <= memory->peak_bytes) /* unknown is least */
         return;
     if (record->bytes != NAME_NONE)
-        scope = id_of(recording, names_at((uint32_t)record->bytes));
+        scope = recording_id(recording, names_at((uint32_t)record->bytes));
     memory->peak_bytes = record->peak_bytes;
     memory->peak_scope = scope == RUN_NONE ? RUN_ROOT : scope;
     memory->peak_ns = ticks_map_ns(&recording->clock, record->end);
@@ -323,27 +361,31 @@ static void take_record(struct recording *recording,
     }
     if (record->name == NAME_MARK) {
         take_mark(&buffer->drain, record);
+        given_mark(recording, record);
         return;
     }
     if (record->name == NAME_PHASES) {
         take_phase_end(recording, &buffer->drain);
         return;
     }
-    name = names_at(record->name);
-    id = id_of(recording, name);
+    name = names_at(record_name(record));
+    id = recording_id(recording, name);
     if (id == RUN_NONE) {
         recording->ended.lost_spans++;
         return;
     }
     switch (name->kind) {
     case NAME_SCOPE:
-        take_span(recording, buffer, record, name->depth, id);
+        take_span(recording, buffer, record, id);
         return;
     case NAME_PHASE:
         take_phase_begin(recording, &buffer->drain, id);
         return;
     case NAME_COUNTER:
         take_counter(recording, record, id);
+        return;
+    case NAME_LANE:
+        given_add(recording, record, id);
         return;
     case NAME_THREAD:
         return;
@@ -388,6 +430,15 @@ static enum assay_status count_value(struct recording *recording,
     return st;
 }
 
+static void settle_given(struct recording *recording, uint64_t horizon_ticks)
+{
+    if (recording->given.n)
+        given_settle(recording,
+                     horizon_ticks == UINT64_MAX
+                         ? INT64_MAX
+                         : ticks_map_ns(&recording->clock, horizon_ticks));
+}
+
 void recording_settle(struct recording *recording, uint64_t horizon_ticks)
 {
     struct error err = {0};
@@ -404,6 +455,7 @@ void recording_settle(struct recording *recording, uint64_t horizon_ticks)
     if (n)
         memmove(recording->counters, recording->counters + n,
                 recording->n_counters * sizeof *recording->counters);
+    settle_given(recording, horizon_ticks);
     if (!st && recording->detail)
         st = detail_settle(recording->detail, &err);
     recording_fail(recording, st, &err);

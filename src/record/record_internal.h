@@ -2,8 +2,9 @@
  *
  * span.c is what a measured program calls: it writes into the thread's own
  * buffer. threads.c knows whose buffers there are. writer_thread.c empties
- * them; drain.c turns what comes out into a run; detail.c chooses what of it is
- * kept in full. recorder.c starts and stops it all.
+ * them; drain.c turns what comes out into a run, given.c what was given with
+ * its times; detail.c chooses what of it is kept in full. recorder.c starts and
+ * stops it all.
  *
  * Locks, in the order they are taken: starting and stopping, then the
  * recording (both in recorder.c). Nothing that marks spans, iterations, phases,
@@ -16,6 +17,7 @@
 #define RECORD_RECORD_INTERNAL_H
 
 #include "record/detail.h"
+#include "record/given.h"
 #include "record/live.h"
 #include "record/record.h"
 #include "record/thread_buffer.h"
@@ -23,6 +25,7 @@
 #include "run/run.h"
 #include "store/store.h"
 
+#include <assay/lane.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -104,6 +107,7 @@ struct recording {
     struct counter_sample *counters; /* of this pass */
     size_t n_counters, counters_capacity;
     struct live live;
+    struct given given;
     struct sample *batch; /* for the file; NULL where detail chooses all */
     size_t n_batch;
 
@@ -116,6 +120,13 @@ struct recording {
 enum assay_status recording_init(struct recording *recording,
                                  struct error *err);
 void recording_release(struct recording *recording);
+
+/* The id of a name in the run; RUN_NONE where it cannot have one. */
+uint32_t recording_id(struct recording *recording, const struct name *name);
+
+/* Counts a span that was given; one that comes too late is lost. */
+void recording_take_given(struct recording *recording,
+                          const struct sample *sample);
 
 /* Takes out what the thread has published. */
 void recording_drain(struct recording *recording, struct thread_buffer *buffer);
@@ -164,6 +175,14 @@ unsigned spans_close(struct thread_buffer *buffer);
 
 /* True while an iteration lasts. */
 bool spans_in_iteration(void);
+
+/* ---- handles.c -------------------------------------------------------- */
+
+/* Whether a handle that anybody may have made up is one. The root is not a
+ * scope that spans can have. */
+bool scope_is_there(assay_scope_t scope);
+bool lane_is_there(assay_lane_t lane);
+bool lane_exists(void); /* any */
 
 /* ---- facts.c ---------------------------------------------------------- */
 

@@ -8,6 +8,11 @@
 
 int assay_is_recording_;
 
+int64_t assay_clock_ns(void)
+{
+    return clock_monotonic_ns();
+}
+
 /* The one iteration that may be under way. Whoever has made it his own, or is
  * about to give it back, may look at the rest. */
 static struct {
@@ -65,45 +70,67 @@ static int64_t bytes_of(const struct thread_buffer *buffer)
     return atomic_load_explicit(&buffer->bytes, memory_order_relaxed);
 }
 
-/* Opens a span, or with NAME_GROUP as its kind a group. A handler that comes
- * before the new scope is entered has its spans in the old one, behind it in
- * the new one, whichever moment the time is stamped at. */
+/* Takes the next frame. NULL: there is none left. */
+static inline struct frame *take_frame(struct thread_buffer *buffer)
+{
+    unsigned n_open = open_spans(buffer);
+
+    if (n_open == MAX_OPEN_SPANS) {
+        buffer->n_ignored++;
+        counter_increment(&buffer->n_too_deep);
+        return NULL;
+    }
+    set_open_spans(buffer, n_open + 1);
+    atomic_signal_fence(memory_order_seq_cst); /* the frame is ours now */
+    buffer->frames[n_open].outer = thread_buffer_place(buffer);
+    return &buffer->frames[n_open];
+}
+
+/* A handler that comes before the new scope is entered has its spans in the old
+ * one, behind it in the new one, whichever moment the time is stamped at. */
+static inline void enter_frame(struct thread_buffer *buffer,
+                               struct frame *frame, uint32_t name,
+                               bool is_group)
+{
+    frame->name = name;
+    frame->bytes = bytes_of(buffer);
+    atomic_store_explicit(&frame->peak_bytes, RUN_UNKNOWN,
+                          memory_order_relaxed);
+    frame->is_group = is_group;
+    thread_buffer_enter(buffer,
+                        place_at(name, place_depth(frame->outer) + !is_group));
+    frame->start = ticks_now();
+}
+
+/* Opens a span, or with NAME_GROUP as its kind a group. */
 static inline void open_frame(const char *name, const char *class_name,
                               uint32_t kind)
 {
     struct thread_buffer *buffer = buffer_for_new();
-    uint32_t outer;
-    struct frame *frame;
-    unsigned n_open;
+    struct frame *frame = buffer ? take_frame(buffer) : NULL;
+    uint32_t number = NAME_NONE;
 
-    if (!buffer)
+    if (!frame)
         return;
-    n_open = open_spans(buffer);
-    if (n_open == MAX_OPEN_SPANS) {
-        buffer->n_ignored++;
-        counter_increment(&buffer->n_too_deep);
-        return;
-    }
-    set_open_spans(buffer, n_open + 1);
-    atomic_signal_fence(memory_order_seq_cst); /* the frame is ours now */
-    outer = thread_buffer_scope(buffer);
-    frame = &buffer->frames[n_open];
-    frame->outer = outer;
-    frame->name = NAME_NONE;
-    if (outer != NAME_NONE)
-        frame->name = thread_buffer_name(buffer, outer | kind, name ? name : "",
-                                         class_name);
-    frame->bytes = bytes_of(buffer);
-    atomic_store_explicit(&frame->peak_bytes, RUN_UNKNOWN,
-                          memory_order_relaxed);
-    frame->is_group = kind == NAME_GROUP;
-    thread_buffer_enter(buffer, frame->name);
-    frame->start = ticks_now();
+    if ((uint32_t)frame->outer != NAME_NONE)
+        number = thread_buffer_name(buffer, (uint32_t)frame->outer | kind,
+                                    name ? name : "", class_name);
+    enter_frame(buffer, frame, number, kind == NAME_GROUP);
 }
 
 void assay_begin_(const char *name, const char *class_name)
 {
     open_frame(name, class_name, 0);
+}
+
+void assay_begin_scope_(assay_scope_t scope)
+{
+    struct thread_buffer *buffer = buffer_for_new();
+    struct frame *frame = buffer ? take_frame(buffer) : NULL;
+
+    if (frame)
+        enter_frame(buffer, frame, scope_is_there(scope) ? scope : NAME_NONE,
+                    false);
 }
 
 void record_group_begin(const char *name, const char *class_name)
@@ -154,19 +181,18 @@ static void pass_peak_on(struct thread_buffer *buffer, unsigned frame)
 /* Bytes are known of a span in which some were taken or given back. */
 static inline void fill_record(struct record *record,
                                const struct thread_buffer *buffer,
-                               const struct frame *frame, uint64_t start,
-                               uint32_t name, uint64_t now)
+                               const struct frame *frame, uint64_t now)
 {
     int64_t peak =
         atomic_load_explicit(&frame->peak_bytes, memory_order_relaxed);
 
-    record->start = start;
+    record->start = frame->start;
     record->end = now;
     record->bytes = peak != RUN_UNKNOWN
                         ? difference(bytes_of(buffer), frame->bytes)
                         : RUN_UNKNOWN;
     record->peak_bytes = peak;
-    record->name = name;
+    record->name = record_span(frame->name, place_depth(frame->outer) + 1);
     record->iteration =
         atomic_load_explicit(&iteration_now, memory_order_relaxed);
 }
@@ -188,8 +214,7 @@ static inline void end_frame(struct thread_buffer *buffer, unsigned number,
     struct writing writing = thread_buffer_write(buffer, frame->outer);
 
     if (writing.record)
-        fill_record(writing.record, buffer, frame, frame->start, frame->name,
-                    now);
+        fill_record(writing.record, buffer, frame, now);
     thread_buffer_write_end(buffer, writing);
     pass_peak_on(buffer, number);
     atomic_signal_fence(memory_order_seq_cst);
@@ -224,38 +249,31 @@ void assay_end_(void)
     leave_frame(buffer, n_open - 1);
 }
 
-/* The scope stays as it is. */
+/* The place stays as it is. */
 static void put(struct thread_buffer *buffer, struct record filled)
 {
     struct writing writing =
-        thread_buffer_write(buffer, thread_buffer_scope(buffer));
+        thread_buffer_write(buffer, thread_buffer_place(buffer));
 
     if (writing.record)
         *writing.record = filled;
     thread_buffer_write_end(buffer, writing);
 }
 
-/* Open ones that are measured: the depth of what opens next, less one. */
-static unsigned measured_spans(const struct thread_buffer *buffer)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < open_spans(buffer); i++)
-        n += !buffer->frames[i].is_group;
-    return n;
-}
-
 static void iteration_begin(struct thread_buffer *buffer)
 {
     uint32_t index = iteration.n_marked++;
+    uint32_t number = index < iteration.n_warm_up ? ITERATION_WARM_UP
+                                                  : index - iteration.n_warm_up;
 
     put(buffer,
-        (struct record){.name = NAME_MARK, .bytes = measured_spans(buffer)});
+        (struct record){.start = ticks_now(),
+                        .bytes = place_depth(thread_buffer_place(buffer)),
+                        .name = NAME_MARK,
+                        .iteration = number});
     iteration.bytes = atomic_load_explicit(&live_bytes, memory_order_relaxed);
     atomic_store(&iteration_peak_bytes, RUN_UNKNOWN);
-    atomic_store(&iteration_now, index < iteration.n_warm_up
-                                     ? ITERATION_WARM_UP
-                                     : index - iteration.n_warm_up);
+    atomic_store(&iteration_now, number);
     iteration.start = ticks_now();
 }
 
@@ -371,7 +389,7 @@ static struct stamped counter_claim(struct thread_buffer *buffer)
 
     if (stamped.is_first)
         atomic_store(&buffer->stamping, ticks_now());
-    stamped.writing = thread_buffer_write(buffer, thread_buffer_scope(buffer));
+    stamped.writing = thread_buffer_write(buffer, thread_buffer_place(buffer));
     return stamped;
 }
 
@@ -450,4 +468,45 @@ void assay_thread_(const char *name)
         threads_rename(own, name);
     else
         (void)threads_join(name);
+}
+
+static bool span_is_possible(int64_t begin_ns, int64_t end_ns)
+{
+    return begin_ns >= 0 && end_ns >= begin_ns && end_ns <= RUN_MAX_NS;
+}
+
+/* The phase's name or NAME_PHASES for none, and the correlation. */
+static int64_t given_details(struct thread_buffer *buffer,
+                             const struct assay_span_details *details)
+{
+    uint32_t phase = NAME_PHASES;
+
+    if (details->phase)
+        phase = thread_buffer_name(buffer, NAME_PHASES, details->phase, NULL);
+    if (phase == NAME_NONE)
+        phase = NAME_PHASES;
+    return (int64_t)((uint64_t)phase << 32 | details->correlation);
+}
+
+void assay_span_at_(assay_lane_t lane, assay_scope_t scope, int64_t begin_ns,
+                    int64_t end_ns, const struct assay_span_details *details)
+{
+    static const struct assay_span_details nothing;
+    struct thread_buffer *buffer = buffer_for_new();
+
+    if (!buffer)
+        return;
+    if (!lane_is_there(lane) || !scope_is_there(scope) ||
+        !span_is_possible(begin_ns, end_ns)) {
+        counter_increment(&buffer->n_lost);
+        return;
+    }
+    if (!details)
+        details = &nothing;
+    put(buffer, (struct record){.start = (uint64_t)begin_ns,
+                                .end = (uint64_t)end_ns,
+                                .bytes = details->launched_ns,
+                                .peak_bytes = given_details(buffer, details),
+                                .name = lane,
+                                .iteration = scope});
 }

@@ -128,6 +128,10 @@ struct sample {
     int64_t self_ns;     /* without the children, on the same thread */
     int64_t bytes;       /* gained while open, or RUN_UNKNOWN */
     int64_t peak_bytes;  /* most that was live while open, or RUN_UNKNOWN */
+
+    /* Of what ran on a device; 0 where nobody told. */
+    int64_t queued_ns;    /* from its launch on the host to its start */
+    uint64_t correlation; /* the driver's number for it */
 };
 
 /* Counts the sample into the statistics. Samples of one thread must come with
@@ -217,6 +221,10 @@ bool run_is_kept(uint32_t iteration, uint32_t stride);
 size_t run_cell_count(const struct run *run);
 const struct cell *run_cell(const struct run *run, size_t i);
 
+/* Whether the cell is part of what run_scope_stats() tells of its scope: all
+ * are but those of a device in a scope that a thread of the host was in too. */
+bool run_cell_is_scope_time(const struct run *run, const struct cell *cell);
+
 /* Puts a cell back that came out of a file, and takes over what it holds, also
  * on failure. */
 enum assay_status run_cell_take(struct run *run, struct cell *cell,
@@ -249,12 +257,25 @@ struct scope_stats {
 /* Statistics of which nothing is known. */
 struct scope_stats scope_stats_unknown(void);
 
-/* calls is 0 for a scope that only groups others. A grouping scope (never
- * called, but with children that were) gets the sum of its children as
+/* The time of the host; where no thread of the host was in the scope, the
+ * device's. calls is 0 for a scope that only groups others. A grouping scope
+ * (never called, but with children that were) gets the sum of its children as
  * total_ns and mean_ns, and no percentiles (they are NaN). */
 enum assay_status run_scope_stats(const struct run *run, uint32_t scope,
                                   uint32_t phase, struct scope_stats *out,
                                   struct error *err);
+
+/* Whether anything ran on a device. */
+bool run_has_device(const struct run *run);
+
+/* What devices did for a scope and for all below it, on all their queues: the
+ * sum of what each span took without those inside it. self_ns is of the scope
+ * alone; n, the percentiles and the mean are over iterations as above. calls is
+ * 0 where no device did anything. Queues that work at the same time add up. */
+enum assay_status run_scope_device_stats(const struct run *run, uint32_t scope,
+                                         uint32_t phase,
+                                         struct scope_stats *out,
+                                         struct error *err);
 
 /* The distribution of an iteration's total, over threads; released by the
  * caller. */

@@ -14,6 +14,7 @@ struct scope_links {
     uint32_t first_cell, last_cell;
     uint32_t work;    /* an index, RUN_NONE: nothing is known */
     uint32_t n_doing; /* scopes that are done by this one */
+    bool has_host;    /* a thread of the host was in it */
 };
 
 /* From the packed key of a cell to its index: open addressing. */
@@ -81,6 +82,8 @@ struct cell *cell_find_or_add(struct run *run, uint32_t scope, uint32_t phase,
                               uint32_t thread, bool is_outside,
                               struct error *err);
 void cell_release(struct cell *cell);
+/* Whether it is time of a device. */
+bool cell_is_device(const struct run *run, const struct cell *cell);
 void series_release(struct series *series);
 
 /* Adds a finished point, thinning the points where they become too many. */
@@ -90,6 +93,16 @@ enum assay_status cell_add_point(struct cell *cell, const struct point *point);
 enum assay_status iteration_keep(struct run *run,
                                  const struct iteration *iteration,
                                  struct error *err);
+
+/* In stats.c: sorts points by iteration and adds up those of the same one; how
+ * many are left. */
+size_t points_join(struct point *points, size_t n);
+/* Percentiles and the interval of the median, from what is known of all
+ * iterations and the totals of those that are remembered. */
+enum assay_status stats_add_percentiles(struct scope_stats *out,
+                                        const struct dist *dist,
+                                        const struct point *points, size_t n,
+                                        struct error *err);
 
 /* The cells of a scope: first with RUN_NONE, RUN_NONE at the end. */
 uint32_t cell_next_of(const struct run *run, uint32_t scope, uint32_t cell);

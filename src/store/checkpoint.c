@@ -284,7 +284,8 @@ static enum assay_status write_iterations(struct store_writer *writer,
 static int bind_kept(sqlite3_stmt *stmt, int at,
                      const struct bulk_source *source, size_t i)
 {
-    struct bulk_source one = {.items = run_kept(source->items, i)};
+    struct bulk_source one = {.items = run_kept(source->items, i),
+                              .is_extended = source->is_extended};
 
     return bulk_bind_sample(stmt, at, &one, 0);
 }
@@ -303,9 +304,12 @@ static enum assay_status write_kept(struct store_writer *writer,
         if (i == writer->n_kept && hash == writer->kept_hash)
             first = i;
         hash = hash * 31 + map_hash(run_kept(run, i), sizeof(struct sample));
+        if (!st && sample_is_extended(run_kept(run, i)))
+            st = writer_extend(writer, err);
     }
-    if (n == writer->n_kept && hash == writer->kept_hash)
-        return ASSAY_OK;
+    source.is_extended = writer->is_extended;
+    if (st || (n == writer->n_kept && hash == writer->kept_hash))
+        return st;
     if (first == 0 && writer->n_kept > 0)
         st = writer_cut(writer, CUT_SAMPLES, writer->n_appended, err);
     if (!st)

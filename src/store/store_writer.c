@@ -52,8 +52,36 @@ static enum assay_status commit(struct store_writer *writer, struct error *err)
     if (st)
         return st;
     writer->is_in_transaction = false;
+    writer->is_extended_for_good = writer->is_extended;
     writer->n_committed = writer->n_appended;
     return ASSAY_OK;
+}
+
+/* The table has as many columns as its statements, which are made again. */
+static void set_extended(struct store_writer *writer, bool is_extended)
+{
+    bulk_release(&writer->samples);
+    writer->samples.n_columns =
+        is_extended ? SAMPLE_COLUMNS_EXTENDED : SAMPLE_COLUMNS;
+    writer->is_extended = is_extended;
+}
+
+enum assay_status writer_extend(struct store_writer *writer, struct error *err)
+{
+    enum assay_status st;
+
+    if (writer->is_extended)
+        return ASSAY_OK;
+    set_extended(writer, true);
+    st = db_execute(&writer->db, store_extension, err);
+    if (st)
+        set_extended(writer, false);
+    return st;
+}
+
+bool sample_is_extended(const struct sample *sample)
+{
+    return sample->queued_ns || sample->correlation;
 }
 
 /* Undoes what was begun; the next checkpoint writes everything again. */
@@ -65,6 +93,8 @@ static void roll_back(struct store_writer *writer)
     if (!sqlite3_get_autocommit(writer->db.handle))
         sqlite3_exec(writer->db.handle, "ROLLBACK", NULL, NULL, NULL);
     writer->is_in_transaction = false;
+    if (writer->is_extended != writer->is_extended_for_good)
+        set_extended(writer, writer->is_extended_for_good);
     writer->n_lost += (uint64_t)(writer->n_appended - writer->n_committed);
     writer->n_appended = writer->n_committed;
     writer->is_to_rewrite = true;
@@ -111,6 +141,11 @@ enum assay_status store_append(struct store_writer *writer,
 
     if (!st)
         st = make_way(writer, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        if (sample_is_extended(&samples[i]))
+            st = writer_extend(writer, err);
+    }
+    source.is_extended = writer->is_extended;
     if (!st)
         st = bulk_insert(writer, &writer->samples, &source, 0, n, err);
     if (st) {

@@ -257,15 +257,33 @@ static enum assay_status read_iterations(struct loader *loader,
     return rows_close(&rows);
 }
 
+/* The columns of sample in a file of that version. */
+static const char *sample_columns(int version)
+{
+#define SAMPLE_TEXT                                                            \
+    "rowid, scope, phase, thread, iteration, start_ns, duration_ns, self_ns, " \
+    "bytes, "
+    if (version < 2)
+        return SAMPLE_TEXT "NULL AS peak_bytes, NULL AS queued_ns, "
+                           "NULL AS correlation";
+    if (version < 6)
+        return SAMPLE_TEXT "peak_bytes, NULL AS queued_ns, NULL AS correlation";
+    return SAMPLE_TEXT "peak_bytes, queued_ns, correlation";
+#undef SAMPLE_TEXT
+}
+
+/* NULL is 0: nobody told. */
+static int64_t read_told(struct rows *rows, int column, int64_t most)
+{
+    return sqlite3_column_type(rows->stmt, column) == SQLITE_NULL
+               ? 0
+               : rows_int(rows, column, 0, most);
+}
+
 static enum assay_status read_samples(struct loader *loader, struct error *err)
 {
-    const char *columns =
-        loader->version < 2
-            ? "rowid, scope, phase, thread, iteration, start_ns, duration_ns,"
-              " self_ns, bytes, NULL AS peak_bytes"
-            : "rowid, scope, phase, thread, iteration, start_ns, duration_ns,"
-              " self_ns, bytes, peak_bytes";
-    struct rows rows = rows_open(loader, "sample", columns, err);
+    struct rows rows =
+        rows_open(loader, "sample", sample_columns(loader->version), err);
     struct run *run = loader->run;
     size_t n_scopes = run_scope_count(run), n_phases = run_phase_count(run);
     size_t n_threads = run_thread_count(run);
@@ -281,6 +299,8 @@ static enum assay_status read_samples(struct loader *loader, struct error *err)
             .self_ns = rows_int(&rows, 7, -RUN_MAX_NS, RUN_MAX_NS),
             .bytes = rows_bytes(&rows, 8),
             .peak_bytes = rows_bytes(&rows, 9),
+            .queued_ns = read_told(&rows, 10, RUN_MAX_NS),
+            .correlation = (uint64_t)read_told(&rows, 11, INT64_MAX),
         };
 
         if (!rows.status)

@@ -47,6 +47,9 @@ enum statement {
 /* Rows go in by the dozen: SQLite takes them twice as fast so. */
 enum { BULK_ROWS = 50 };
 
+/* Of a table in a file with and without what version 6 added. */
+enum { SAMPLE_COLUMNS = 9, SAMPLE_COLUMNS_EXTENDED = 11 };
+
 struct bulk {
     const char *table;
     int n_columns;
@@ -58,6 +61,7 @@ struct bulk {
 struct bulk_source {
     const void *items;
     int64_t owner;
+    bool is_extended; /* of samples: with all columns */
     int (*bind)(sqlite3_stmt *stmt, int at, const struct bulk_source *source,
                 size_t i);
 };
@@ -83,6 +87,8 @@ struct store_writer {
     bool is_in_transaction;
     bool has_content;   /* a checkpoint went through */
     bool is_to_rewrite; /* one did not, and took what it wrote with it */
+    bool is_extended;   /* has all of STORE_VERSION */
+    bool is_extended_for_good;
 
     int64_t n_appended;  /* samples for good; the kept ones lie behind them */
     int64_t n_committed; /* of those, the ones that nothing can undo */
@@ -124,6 +130,10 @@ void leftovers_remove(const char *final, struct timespec before);
 /* Starts a row of a statement, to be ended by row_write(). */
 enum assay_status writer_put(struct store_writer *writer, enum statement which,
                              struct row *row, struct error *err);
+/* Makes room for what version 6 added. Inside a transaction. */
+enum assay_status writer_extend(struct store_writer *writer, struct error *err);
+/* Whether a sample needs that. */
+bool sample_is_extended(const struct sample *sample);
 /* Runs a statement that deletes, with its one parameter. */
 enum assay_status writer_cut(struct store_writer *writer, enum statement which,
                              int64_t key, struct error *err);

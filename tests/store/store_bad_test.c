@@ -184,7 +184,7 @@ TEST(a_newer_file_is_refused_with_both_versions)
     const char *path = test_path("newer.assay");
 
     save_good(path);
-    execute(path, "PRAGMA user_version = 6");
+    execute(path, "PRAGMA user_version = 7");
     check_refused(path, ASSAY_UNSUPPORTED,
                   "newer Assay (format 6, this one reads up to 5); update");
 }

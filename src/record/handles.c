@@ -1,0 +1,87 @@
+/* record/handles.c - scopes and lanes as numbers; see assay/lane.h.
+ *
+ * A handle is the number of a name, which stays what it is for the life of the
+ * process. */
+#include "record/record_internal.h"
+
+#include <string.h>
+
+static uint32_t number_of(const struct name *name)
+{
+    return name ? name->number : NAME_NONE;
+}
+
+static bool is_parent(assay_scope_t scope)
+{
+    return scope == ASSAY_SCOPE_ROOT || scope_is_there(scope);
+}
+
+bool scope_is_there(assay_scope_t scope)
+{
+    const struct name *name = scope >= NAMES_GIVEN ? names_find(scope) : NULL;
+
+    return name && name->kind == NAME_SCOPE;
+}
+
+bool lane_is_there(assay_lane_t lane)
+{
+    const struct name *name = lane >= NAMES_GIVEN ? names_find(lane) : NULL;
+
+    return name && name->kind == NAME_LANE;
+}
+
+assay_scope_t assay_scope(assay_scope_t parent, const char *name,
+                          const char *class_name)
+{
+    if (!is_parent(parent))
+        return ASSAY_SCOPE_NONE;
+    return number_of(names_intern(parent, name ? name : "", class_name));
+}
+
+/* A scope that is there, or a new one. The text of one part of a path is not
+ * ended by a NUL: `part` is where it is copied to. */
+static assay_scope_t step_down(assay_scope_t parent, const char *text, size_t n,
+                               const char *class_name)
+{
+    const struct name *name = names_find_scope(parent, text, n, class_name);
+    char part[256];
+
+    if (name)
+        return name->number;
+    if (n >= sizeof part)
+        return ASSAY_SCOPE_NONE;
+    memcpy(part, text, n);
+    part[n] = '\0';
+    return assay_scope(parent, part, class_name);
+}
+
+assay_scope_t assay_scope_path(const char *path, const char *class_name)
+{
+    assay_scope_t scope = ASSAY_SCOPE_ROOT;
+
+    while (path && path[0] && scope != ASSAY_SCOPE_NONE) {
+        size_t n = strcspn(path, ".");
+        bool is_last = path[n] == '\0';
+
+        scope = step_down(scope, path, n, is_last ? class_name : NULL);
+        path += is_last ? n : n + 1;
+    }
+    return scope;
+}
+
+static atomic_bool has_lanes;
+
+bool lane_exists(void)
+{
+    return atomic_load(&has_lanes);
+}
+
+assay_lane_t assay_lane_open(const char *name, enum assay_lane_kind kind)
+{
+    enum thread_kind stands_for =
+        kind == ASSAY_LANE_DEVICE ? THREAD_DEVICE : THREAD_CPU;
+
+    atomic_store(&has_lanes, true);
+    return number_of(names_intern(NAME_LANES, name ? name : "",
+                                  thread_kind_text(stands_for)));
+}
