@@ -237,16 +237,12 @@ static enum assay_status sync_folder(struct store_writer *writer,
     return st;
 }
 
-enum assay_status writer_sync(struct store_writer *writer, struct error *err)
-{
-    writer_close(writer);
-    return sync_path(writer, writer->part, O_RDWR, err);
-}
-
 enum assay_status writer_settle(struct store_writer *writer, struct error *err)
 {
-    enum assay_status st = writer_sync(writer, err);
+    enum assay_status st;
 
+    writer_close(writer);
+    st = sync_path(writer, writer->part, O_RDWR, err);
     if (!st && rename(writer->part, writer->final))
         st = error_errno(err, errno, "cannot write %s", writer->path);
     return st ? st : sync_folder(writer, err);

@@ -244,15 +244,57 @@ enum assay_status store_finish_or_keep(struct store_writer *writer,
     return st;
 }
 
-enum assay_status store_finish_apart(struct store_writer *writer,
-                                     const struct run *run, struct error *err)
+static int64_t column_or(sqlite3_stmt *stmt, int column, int64_t otherwise)
 {
-    enum assay_status st = checkpoint(writer, run, true, err);
+    return sqlite3_column_type(stmt, column) == SQLITE_NULL
+               ? otherwise
+               : sqlite3_column_int64(stmt, column);
+}
 
-    if (!st)
-        st = writer_sync(writer, err);
+/* The row that bulk_bind_sample() wrote. */
+static struct sample sample_of_row(sqlite3_stmt *stmt, bool is_extended)
+{
+    struct sample sample = {
+        .scope = (uint32_t)sqlite3_column_int64(stmt, 0),
+        .phase = (uint32_t)sqlite3_column_int64(stmt, 1),
+        .thread = (uint32_t)sqlite3_column_int64(stmt, 2),
+        .iteration = (uint32_t)column_or(stmt, 3, RUN_NONE),
+        .start_ns = sqlite3_column_int64(stmt, 4),
+        .duration_ns = sqlite3_column_int64(stmt, 5),
+        .self_ns = sqlite3_column_int64(stmt, 6),
+        .bytes = column_or(stmt, 7, RUN_UNKNOWN),
+        .peak_bytes = column_or(stmt, 8, RUN_UNKNOWN),
+    };
+
+    if (is_extended) {
+        sample.queued_ns = column_or(stmt, 9, 0);
+        sample.correlation = (uint64_t)column_or(stmt, 10, 0);
+    }
+    return sample;
+}
+
+enum assay_status store_complete(struct store_writer *writer, struct run *run,
+                                 struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    struct row row;
+    int rc = SQLITE_DONE;
+
+    run_health(run)->lost_spans += writer->n_lost;
+    if (writer->n_appended == 0)
+        return ASSAY_OK;
+    st = writer_put(writer, GET_SAMPLES, &row, err);
     if (st)
-        writer_discard(writer);
+        return st;
+    row_int(&row, writer->n_appended);
+    while (!st && (rc = sqlite3_step(row.stmt)) == SQLITE_ROW) {
+        struct sample sample = sample_of_row(row.stmt, writer->is_extended);
+
+        st = run_keep(run, &sample, err);
+    }
+    if (!st && rc != SQLITE_DONE)
+        st = db_error(&writer->db, "reading", err);
+    sqlite3_reset(row.stmt);
     return st;
 }
 

@@ -36,7 +36,8 @@
     X(CUT_ITERATIONS, "DELETE FROM iteration WHERE i >= ?")                    \
     X(CUT_POINTS, "DELETE FROM point WHERE stat = ?")                          \
     X(CUT_COUNTER_POINTS, "DELETE FROM counter_point WHERE counter = ?")       \
-    X(CUT_SAMPLES, "DELETE FROM sample WHERE rowid > ?")
+    X(CUT_SAMPLES, "DELETE FROM sample WHERE rowid > ?")                       \
+    X(GET_SAMPLES, "SELECT * FROM sample WHERE rowid <= ? ORDER BY rowid")
 
 enum statement {
 #define STORE_STATEMENT_ENUM(name, sql) name,
@@ -110,9 +111,7 @@ struct store_writer {
 enum assay_status writer_open(const char *path, const char *final,
                               const char *journal_mode,
                               struct store_writer **out, struct error *err);
-/* Closes the database, and all of it is on the disk. */
-enum assay_status writer_sync(struct store_writer *writer, struct error *err);
-/* The same, and gives the file its name. */
+/* Closes the database, all of it is on the disk, and the file has its name. */
 enum assay_status writer_settle(struct store_writer *writer, struct error *err);
 /* Both end the writer's life: the file stays, or goes too. */
 void writer_free(struct store_writer *writer);
