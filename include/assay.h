@@ -11,5 +11,6 @@
 #include <assay/lane.h>
 #include <assay/span.h>
 #include <assay/status.h>
+#include <assay/work.h>
 
 #endif

@@ -42,6 +42,7 @@ void recording_release(struct recording *recording)
     mem_free(recording->counters);
     live_release(&recording->live);
     given_release(&recording->given);
+    works_release(&recording->works);
     mem_free(recording->batch);
     *recording = (struct recording){0};
 }
@@ -97,6 +98,7 @@ static enum assay_status name_in_run(struct recording *recording,
         return run_thread_add(recording->run, name->text, lane_kind(name), id,
                               err);
     case NAME_THREAD: /* has no records */
+    case NAME_TEXT:   /* is not a thing of its own */
         break;
     }
     return ASSAY_OK;
@@ -369,6 +371,10 @@ static void take_record(struct recording *recording,
         return;
     }
     name = names_at(record_name(record));
+    if (name->kind == NAME_TEXT) {
+        works_add(recording, record, name);
+        return;
+    }
     id = recording_id(recording, name);
     if (id == RUN_NONE) {
         recording->ended.lost_spans++;
@@ -388,6 +394,7 @@ static void take_record(struct recording *recording,
         given_add(recording, record, id);
         return;
     case NAME_THREAD:
+    case NAME_TEXT:
         return;
     }
 }

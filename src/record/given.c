@@ -37,7 +37,7 @@ static bool read_span(struct recording *recording, const struct record *record,
     uint64_t details = (uint64_t)record->peak_bytes;
     uint32_t phase = (uint32_t)(details >> 32), phase_id = 0;
     uint32_t scope = recording_id(recording, names_at(record->iteration));
-    bool is_launched = record->bytes > 0 && launched_ns < start_ns;
+    bool is_launched = record->bytes > 0;
 
     if (phase != NAME_PHASES)
         phase_id = recording_id(recording, names_at(phase));

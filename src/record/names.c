@@ -36,6 +36,10 @@ static const struct name given[NAMES_GIVEN] = {
                      .detail = "bytes"},
     [NAME_THREADS] = {.number = NAME_THREADS, .kind = NAME_THREAD, .text = ""},
     [NAME_LANES] = {.number = NAME_LANES, .kind = NAME_LANE, .text = ""},
+    [NAME_WORK] = {.number = NAME_WORK, .kind = NAME_TEXT, .text = ""},
+    [NAME_PARAMETERS] = {.number = NAME_PARAMETERS,
+                         .kind = NAME_TEXT,
+                         .text = ""},
 };
 
 /* Names by number, in parts that are made when they are needed. */
@@ -122,6 +126,11 @@ const struct name *names_at(uint32_t number)
 {
     return number < NAMES_GIVEN ? &given[number]
                                 : atomic_load(place_of(number));
+}
+
+uint32_t names_count(void)
+{
+    return atomic_load(&n_numbers);
 }
 
 const struct name *names_find(uint32_t number)

@@ -28,6 +28,8 @@ enum {
     NAME_MEMORY,   /* the counter of live bytes */
     NAME_THREADS,  /* above the names of threads; none has a record */
     NAME_LANES,    /* above the lanes that spans are given to */
+    NAME_WORK,     /* above the texts that come with work; its record is work */
+    NAME_PARAMETERS, /* its record is how many a scope has */
     NAMES_GIVEN
 };
 
@@ -43,7 +45,14 @@ enum { NAME_BITS = 24 };
 /* Names are not nested deeper: no thread has more spans open. */
 enum { NAME_MAX_DEPTH = 256 };
 
-enum name_kind { NAME_SCOPE, NAME_PHASE, NAME_COUNTER, NAME_THREAD, NAME_LANE };
+enum name_kind {
+    NAME_SCOPE,
+    NAME_PHASE,
+    NAME_COUNTER,
+    NAME_THREAD,
+    NAME_LANE,
+    NAME_TEXT
+};
 
 struct name {
     uint32_t below; /* the parent, marked with NAME_GROUP where it is a group */
@@ -72,6 +81,9 @@ static inline bool name_is(const struct name *name, uint32_t below,
 /* Finds or makes the name. NULL where there is no memory. */
 const struct name *names_intern(uint32_t below, const char *text,
                                 const char *detail);
+
+/* How many there are. */
+uint32_t names_count(void);
 
 /* The name of a number that names_intern() gave. */
 const struct name *names_at(uint32_t number);

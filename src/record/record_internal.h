@@ -22,10 +22,12 @@
 #include "record/record.h"
 #include "record/thread_buffer.h"
 #include "record/ticks.h"
+#include "record/works.h"
 #include "run/run.h"
 #include "store/store.h"
 
 #include <assay/lane.h>
+#include <assay/work.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -108,6 +110,7 @@ struct recording {
     size_t n_counters, counters_capacity;
     struct live live;
     struct given given;
+    struct works works;
     struct sample *batch; /* for the file; NULL where detail chooses all */
     size_t n_batch;
 
@@ -175,8 +178,16 @@ unsigned spans_close(struct thread_buffer *buffer);
 
 /* True while an iteration lasts. */
 bool spans_in_iteration(void);
+/* What is told now belongs to it: as a record has it. */
+uint32_t spans_iteration(void);
 
-/* ---- handles.c -------------------------------------------------------- */
+/* Where what is told from now on has to go. NULL: there is no place for it; it
+ * is lost, and counted. */
+struct thread_buffer *spans_buffer(void);
+/* Leaves a record there; what is open stays open. */
+void spans_put(struct thread_buffer *buffer, struct record filled);
+
+/* ---- lanes.c ---------------------------------------------------------- */
 
 /* Whether a handle that anybody may have made up is one. The root is not a
  * scope that spans can have. */

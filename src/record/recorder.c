@@ -202,11 +202,16 @@ enum assay_status record_start_in_memory(const struct assay_options *options,
 static enum assay_status set_waited(struct run *run, struct error *err)
 {
     int64_t waited_ns = writer_waited_ns();
+    uint64_t n_left_out = works_texts_left_out();
+    enum assay_status st = ASSAY_OK;
 
-    if (waited_ns == 0)
-        return ASSAY_OK;
-    return run_fact_printf(run, err, "recorder.waited_ms", "%.3f",
-                           (double)waited_ns / 1e6);
+    if (waited_ns)
+        st = run_fact_printf(run, err, "recorder.waited_ms", "%.3f",
+                             (double)waited_ns / 1e6);
+    if (!st && n_left_out)
+        st = run_fact_printf(run, err, "recorder.texts_left_out", "%llu",
+                             (unsigned long long)n_left_out);
+    return st;
 }
 
 typedef enum assay_status store_ending(struct store_writer *writer,

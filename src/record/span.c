@@ -8,11 +8,6 @@
 
 int assay_is_recording_;
 
-int64_t assay_clock_ns(void)
-{
-    return clock_monotonic_ns();
-}
-
 /* The one iteration that may be under way. Whoever has made it his own, or is
  * about to give it back, may look at the rest. */
 static struct {
@@ -44,9 +39,7 @@ static struct thread_buffer *own_buffer(void)
     return threads_join(NULL);
 }
 
-/* Where what is told from now on has to go; where there is no place for it, it
- * is lost, and counted. */
-static struct thread_buffer *buffer_for_new(void)
+struct thread_buffer *spans_buffer(void)
 {
     struct thread_buffer *buffer = own_buffer();
 
@@ -106,7 +99,7 @@ static inline void enter_frame(struct thread_buffer *buffer,
 static inline void open_frame(const char *name, const char *class_name,
                               uint32_t kind)
 {
-    struct thread_buffer *buffer = buffer_for_new();
+    struct thread_buffer *buffer = spans_buffer();
     struct frame *frame = buffer ? take_frame(buffer) : NULL;
     uint32_t number = NAME_NONE;
 
@@ -125,7 +118,7 @@ void assay_begin_(const char *name, const char *class_name)
 
 void assay_begin_scope_(assay_scope_t scope)
 {
-    struct thread_buffer *buffer = buffer_for_new();
+    struct thread_buffer *buffer = spans_buffer();
     struct frame *frame = buffer ? take_frame(buffer) : NULL;
 
     if (frame)
@@ -249,8 +242,7 @@ void assay_end_(void)
     leave_frame(buffer, n_open - 1);
 }
 
-/* The place stays as it is. */
-static void put(struct thread_buffer *buffer, struct record filled)
+void spans_put(struct thread_buffer *buffer, struct record filled)
 {
     struct writing writing =
         thread_buffer_write(buffer, thread_buffer_place(buffer));
@@ -266,11 +258,11 @@ static void iteration_begin(struct thread_buffer *buffer)
     uint32_t number = index < iteration.n_warm_up ? ITERATION_WARM_UP
                                                   : index - iteration.n_warm_up;
 
-    put(buffer,
-        (struct record){.start = ticks_now(),
-                        .bytes = place_depth(thread_buffer_place(buffer)),
-                        .name = NAME_MARK,
-                        .iteration = number});
+    spans_put(buffer,
+              (struct record){.start = ticks_now(),
+                              .bytes = place_depth(thread_buffer_place(buffer)),
+                              .name = NAME_MARK,
+                              .iteration = number});
     iteration.bytes = atomic_load_explicit(&live_bytes, memory_order_relaxed);
     atomic_store(&iteration_peak_bytes, RUN_UNKNOWN);
     atomic_store(&iteration_now, number);
@@ -282,13 +274,13 @@ static void iteration_end(struct thread_buffer *buffer, uint64_t now)
     int64_t peak = atomic_load(&iteration_peak_bytes);
     int64_t gained = difference(atomic_load(&live_bytes), iteration.bytes);
 
-    put(buffer,
-        (struct record){.start = iteration.start,
-                        .end = now,
-                        .bytes = peak == RUN_UNKNOWN ? RUN_UNKNOWN : gained,
-                        .peak_bytes = peak,
-                        .name = NAME_ROOT,
-                        .iteration = atomic_load(&iteration_now)});
+    spans_put(buffer, (struct record){
+                          .start = iteration.start,
+                          .end = now,
+                          .bytes = peak == RUN_UNKNOWN ? RUN_UNKNOWN : gained,
+                          .peak_bytes = peak,
+                          .name = NAME_ROOT,
+                          .iteration = atomic_load(&iteration_now)});
     atomic_store(&iteration_now, RUN_NONE);
 }
 
@@ -346,6 +338,11 @@ unsigned spans_close(struct thread_buffer *buffer)
     return n_open + abandon_iteration(buffer);
 }
 
+uint32_t spans_iteration(void)
+{
+    return atomic_load_explicit(&iteration_now, memory_order_relaxed);
+}
+
 bool spans_in_iteration(void)
 {
     return atomic_load(&iteration_now) != RUN_NONE;
@@ -353,7 +350,7 @@ bool spans_in_iteration(void)
 
 void assay_phase_(const char *name)
 {
-    struct thread_buffer *buffer = name ? buffer_for_new() : own_buffer();
+    struct thread_buffer *buffer = name ? spans_buffer() : own_buffer();
     struct record record = {.name = NAME_PHASES};
 
     if (!buffer)
@@ -363,7 +360,7 @@ void assay_phase_(const char *name)
     if (record.name == NAME_NONE)
         counter_increment(&buffer->n_lost);
     else
-        put(buffer, record);
+        spans_put(buffer, record);
 }
 
 static uint64_t double_bits(double value)
@@ -405,7 +402,7 @@ static void counter_publish(struct thread_buffer *buffer,
 
 void assay_counter_(const char *name, const char *unit, double value)
 {
-    struct thread_buffer *buffer = buffer_for_new();
+    struct thread_buffer *buffer = spans_buffer();
     struct stamped stamped;
     uint32_t number;
 
@@ -439,7 +436,7 @@ static int64_t change_live(struct thread_buffer *buffer, int64_t delta)
 
 void assay_bytes_(int64_t delta)
 {
-    struct thread_buffer *buffer = buffer_for_new();
+    struct thread_buffer *buffer = spans_buffer();
     struct stamped stamped;
     int64_t most;
 
@@ -468,45 +465,4 @@ void assay_thread_(const char *name)
         threads_rename(own, name);
     else
         (void)threads_join(name);
-}
-
-static bool span_is_possible(int64_t begin_ns, int64_t end_ns)
-{
-    return begin_ns >= 0 && end_ns >= begin_ns && end_ns <= RUN_MAX_NS;
-}
-
-/* The phase's name or NAME_PHASES for none, and the correlation. */
-static int64_t given_details(struct thread_buffer *buffer,
-                             const struct assay_span_details *details)
-{
-    uint32_t phase = NAME_PHASES;
-
-    if (details->phase)
-        phase = thread_buffer_name(buffer, NAME_PHASES, details->phase, NULL);
-    if (phase == NAME_NONE)
-        phase = NAME_PHASES;
-    return (int64_t)((uint64_t)phase << 32 | details->correlation);
-}
-
-void assay_span_at_(assay_lane_t lane, assay_scope_t scope, int64_t begin_ns,
-                    int64_t end_ns, const struct assay_span_details *details)
-{
-    static const struct assay_span_details nothing;
-    struct thread_buffer *buffer = buffer_for_new();
-
-    if (!buffer)
-        return;
-    if (!lane_is_there(lane) || !scope_is_there(scope) ||
-        !span_is_possible(begin_ns, end_ns)) {
-        counter_increment(&buffer->n_lost);
-        return;
-    }
-    if (!details)
-        details = &nothing;
-    put(buffer, (struct record){.start = (uint64_t)begin_ns,
-                                .end = (uint64_t)end_ns,
-                                .bytes = details->launched_ns,
-                                .peak_bytes = given_details(buffer, details),
-                                .name = lane,
-                                .iteration = scope});
 }

@@ -144,6 +144,7 @@ void writer_bring_up(struct recording *recording)
     health->lost_spans += atomic_load(&threads_lost);
     while ((buffer = threads_next(buffer, recording->generation)))
         health_add(health, buffer);
+    works_bring_up(recording);
     if (recording->detail)
         recording_fail(recording,
                        detail_keep(recording->detail, recording->run, &err),

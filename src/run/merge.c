@@ -266,7 +266,9 @@ static enum assay_status merge_work(struct run *into, const struct run *from,
         uint32_t scope = translation->scopes[i];
         struct scope_work work;
 
-        if (!known)
+        if (run_text(from, i) && !run_text(into, scope))
+            st = run_text_set(into, scope, run_text(from, i), err);
+        if (!known || st)
             continue;
         if (run_work(into, scope)) {
             work = mean_work(run_work(into, scope), known, share);

@@ -500,6 +500,20 @@ enum assay_status run_work_set(struct run *run, uint32_t scope,
 const struct scope_work *run_work(const struct run *run, uint32_t scope);
 bool run_has_work(const struct run *run);
 
+/* What was said of a scope's work in words, the last time: "1x64x56x56 ->
+ * 1x64x56x56"; which kernel did it. "" where nothing was. */
+struct scope_text {
+    const char *shapes, *kernel;
+};
+
+/* Copies the texts. */
+enum assay_status run_text_set(struct run *run, uint32_t scope,
+                               const struct scope_text *text,
+                               struct error *err);
+/* NULL where none was set; borrowed until the next is set. */
+const struct scope_text *run_text(const struct run *run, uint32_t scope);
+bool run_has_text(const struct run *run);
+
 /* ---- health and memory ------------------------------------------------ */
 
 /* What went wrong while observing; all zero in a good run. */

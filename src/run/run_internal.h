@@ -13,6 +13,7 @@ struct scope_links {
     uint32_t last_child;
     uint32_t first_cell, last_cell;
     uint32_t work;    /* an index, RUN_NONE: nothing is known */
+    uint32_t text;    /* the same of run->texts */
     uint32_t n_doing; /* scopes that are done by this one */
     bool has_host;    /* a thread of the host was in it */
 };
@@ -66,6 +67,8 @@ struct run {
 
     struct scope_work *works;
     size_t n_works, works_capacity;
+    struct scope_text *texts;
+    size_t n_texts, texts_capacity;
 
     struct series *series;
     size_t n_series, series_capacity;

@@ -40,6 +40,8 @@ static enum assay_status copy_work(struct run *to, const struct run *from,
 
         if (work)
             st = run_work_set(to, i, work, err);
+        if (!st && run_text(from, i))
+            st = run_text_set(to, i, run_text(from, i), err);
     }
     return st;
 }

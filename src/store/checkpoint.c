@@ -6,6 +6,8 @@
 
 #include "base/map.h"
 
+#include <string.h>
+
 /* ---- meta, facts, health ---------------------------------------------- */
 
 struct named {
@@ -235,6 +237,55 @@ static enum assay_status write_work(struct store_writer *writer,
     return st;
 }
 
+static uint64_t hash_texts(const struct run *run)
+{
+    uint64_t hash = 0;
+
+    for (uint32_t i = 0; run_has_text(run) && i < run_scope_count(run); i++) {
+        const struct scope_text *text = run_text(run, i);
+
+        if (text)
+            hash = (hash * 31 + map_hash(text->shapes, strlen(text->shapes))) *
+                       31 +
+                   map_hash(text->kernel, strlen(text->kernel)) + i;
+    }
+    return hash;
+}
+
+static enum assay_status put_text(struct store_writer *writer, uint32_t scope,
+                                  const struct scope_text *text,
+                                  struct error *err)
+{
+    struct row row;
+    enum assay_status st = writer_put(writer, PUT_TEXT, &row, err);
+
+    if (st)
+        return st;
+    row_int(&row, scope);
+    row_text(&row, text->shapes);
+    row_text(&row, text->kernel);
+    return row_write(&row, &writer->db, err);
+}
+
+static enum assay_status write_texts(struct store_writer *writer,
+                                     const struct run *run, struct error *err)
+{
+    uint64_t hash = hash_texts(run);
+    enum assay_status st;
+
+    if (!run_has_text(run) || hash == writer->text_hash)
+        return ASSAY_OK;
+    st = writer_extend(writer, err);
+    for (uint32_t i = 0; !st && i < run_scope_count(run); i++) {
+        const struct scope_text *text = run_text(run, i);
+
+        if (text)
+            st = put_text(writer, i, text, err);
+    }
+    writer->text_hash = hash;
+    return st;
+}
+
 /* ---- iterations ------------------------------------------------------- */
 
 /* Where writing goes on: thinning leaves another one, or none, at the place
@@ -337,6 +388,8 @@ enum assay_status checkpoint_write(struct store_writer *writer,
         st = write_threads(writer, run, err);
     if (!st)
         st = write_work(writer, run, err);
+    if (!st)
+        st = write_texts(writer, run, err);
     if (!st)
         st = write_iterations(writer, run, err);
     if (!st)

@@ -3,8 +3,8 @@
  * Version 1 had no peak_bytes, no counters and no memory peak in meta; version
  * 2 had no work; version 3 had no series, no ledger and nothing of what was
  * executed in work; version 4 nothing of what is kept for a backward pass;
- * version 5 nothing of launches on devices. Who changes a table raises
- * STORE_VERSION and teaches tables.c what the older files lack.
+ * version 5 nothing of launches on devices, and no texts of work. Who changes a
+ * table raises STORE_VERSION and teaches tables.c what the older files lack.
  *
  * What version 6 added comes with the first thing that needs it: a run without
  * any is written as version 5, which older programs read. */
@@ -62,6 +62,8 @@ const char store_tables[] =
 const char store_extension[] =
     "ALTER TABLE sample ADD COLUMN queued_ns INTEGER;"
     "ALTER TABLE sample ADD COLUMN correlation INTEGER;"
+    "CREATE TABLE scope_text(scope INTEGER PRIMARY KEY, shapes TEXT NOT NULL,"
+    " kernel TEXT NOT NULL);"
     "PRAGMA user_version=6;";
 
 const char store_views[] =

@@ -101,7 +101,8 @@ static void roll_back(struct store_writer *writer)
     writer->n_scopes = writer->n_phases = 0;
     writer->n_iterations = writer->n_kept = 0;
     writer->n_cells = writer->n_counters = writer->n_series = 0;
-    writer->kept_hash = writer->work_hash = writer->ledger_hash = 0;
+    writer->kept_hash = writer->work_hash = 0;
+    writer->text_hash = writer->ledger_hash = 0;
 }
 
 static enum assay_status clear_tables(struct store_writer *writer,
@@ -115,6 +116,8 @@ static enum assay_status clear_tables(struct store_writer *writer,
         "DELETE FROM series_point; DELETE FROM ledger;";
     enum assay_status st = db_execute(&writer->db, clear, err);
 
+    if (!st && writer->is_extended)
+        st = db_execute(&writer->db, "DELETE FROM scope_text;", err);
     return st ? st : writer_cut(writer, CUT_SAMPLES, writer->n_appended, err);
 }
 

@@ -232,6 +232,22 @@ static enum assay_status read_work(struct loader *loader, struct error *err)
     return rows_close(&rows);
 }
 
+static enum assay_status read_texts(struct loader *loader, struct error *err)
+{
+    struct rows rows =
+        rows_open(loader, "scope_text", "scope, shapes, kernel", err);
+
+    while (rows_next(&rows)) {
+        uint32_t scope = rows_id(&rows, 0, run_scope_count(loader->run));
+        struct scope_text text = {.shapes = rows_text(&rows, 1),
+                                  .kernel = rows_text(&rows, 2)};
+
+        if (!rows.status)
+            rows_take(&rows, run_text_set(loader->run, scope, &text, err));
+    }
+    return rows_close(&rows);
+}
+
 /* ---- iterations and samples ------------------------------------------- */
 
 static enum assay_status read_iterations(struct loader *loader,
@@ -335,6 +351,8 @@ enum assay_status tables_read(struct loader *loader, struct error *err)
         st = counters_read(loader, err);
     if (!st && loader->version >= 3)
         st = read_work(loader, err);
+    if (!st && loader->version >= 6)
+        st = read_texts(loader, err);
     if (!st && loader->version >= 4)
         st = series_read(loader, err);
     if (!st && loader->version >= 4)

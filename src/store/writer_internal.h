@@ -26,6 +26,7 @@
     X(PUT_COUNTER, "INSERT OR REPLACE INTO counter"                            \
                    " VALUES(?,?,?,?,?,?,?,?,?)")                               \
     X(PUT_WORK, "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?,?,?,?)")     \
+    X(PUT_TEXT, "INSERT OR REPLACE INTO scope_text VALUES(?,?,?)")             \
     X(PUT_COUNTER_POINT, "INSERT INTO counter_point VALUES(?,?,?)")            \
     X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?,?,?,?)")             \
     X(PUT_LABEL, "INSERT INTO series_label VALUES(?,?,?)")                     \
@@ -97,7 +98,7 @@ struct store_writer {
 
     size_t n_scopes, n_phases, n_iterations, n_kept;
     uint32_t last_iteration;
-    uint64_t kept_hash, work_hash, ledger_hash;
+    uint64_t kept_hash, work_hash, text_hash, ledger_hash;
     struct written *cells;
     size_t n_cells, cells_capacity;
     struct written *counters;

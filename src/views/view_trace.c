@@ -149,6 +149,7 @@ static void write_iterations(struct trace *trace)
 static void write_args(struct trace *trace, const struct sample *sample)
 {
     const struct scope *scope = run_scope(trace->run, sample->scope);
+    const struct scope_text *text = run_text(trace->run, sample->scope);
     struct json_writer *json = &trace->json;
 
     json_key(json, "args");
@@ -165,6 +166,10 @@ static void write_args(struct trace *trace, const struct sample *sample)
         json_member_int(json, "bytes", sample->bytes);
     if (sample->peak_bytes != RUN_UNKNOWN)
         json_member_int(json, "peak_bytes", sample->peak_bytes);
+    if (text && text->shapes[0])
+        json_member_string(json, "shapes", text->shapes);
+    if (text && text->kernel[0])
+        json_member_string(json, "kernel", text->kernel);
     if (sample->queued_ns)
         member_time(trace, "queued_us", sample->queued_ns);
     if (sample->correlation)

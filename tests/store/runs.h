@@ -221,11 +221,22 @@ static inline bool is_same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
+static inline void check_same_text(const struct scope_text *a,
+                                   const struct scope_text *b)
+{
+    CHECK_INT(a != NULL, b != NULL);
+    if (!a)
+        return;
+    CHECK_STR(a->shapes, b->shapes);
+    CHECK_STR(a->kernel, b->kernel);
+}
+
 static inline void check_same_work(const struct run *a, const struct run *b)
 {
     for (uint32_t i = 0; i < run_scope_count(a); i++) {
         const struct scope_work *one = run_work(a, i), *other = run_work(b, i);
 
+        check_same_text(run_text(a, i), run_text(b, i));
         CHECK_INT(one != NULL, other != NULL);
         if (!one)
             continue;

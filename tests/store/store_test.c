@@ -193,6 +193,25 @@ TEST(work_that_was_set_again_is_written_again)
     run_free(run);
 }
 
+TEST(texts_of_work_that_were_set_again_are_written_again)
+{
+    struct run *run = named_run();
+    struct store_writer *writer;
+    struct error err = {0};
+
+    OK(store_open(test_path("texts.assay"), &writer, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(run_text_set(run, 1, &(struct scope_text){"1x3", "gemm"}, &err));
+    OK(run_text_set(run, 2, &(struct scope_text){"", "copy"}, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(run_text_set(run, 1, &(struct scope_text){"2x3", "gemm"}, &err));
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    check_file(test_path("texts.assay"), run);
+    CHECK_STR(run_text(run, 1)->shapes, "2x3");
+    run_free(run);
+}
+
 TEST(labels_and_owners_that_come_late_are_written)
 {
     struct ledger_row row = {

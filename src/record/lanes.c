@@ -1,4 +1,5 @@
-/* record/handles.c - scopes and lanes as numbers; see assay/lane.h.
+/* record/lanes.c - scopes and lanes as numbers, and spans that are given; see
+ * assay/lane.h.
  *
  * A handle is the number of a name, which stays what it is for the life of the
  * process. */
@@ -84,4 +85,63 @@ assay_lane_t assay_lane_open(const char *name, enum assay_lane_kind kind)
     atomic_store(&has_lanes, true);
     return number_of(names_intern(NAME_LANES, name ? name : "",
                                   thread_kind_text(stands_for)));
+}
+
+/* ---- spans ---------------------------------------------------------------
+ */
+
+int64_t assay_clock_ns(void)
+{
+    return clock_monotonic_ns();
+}
+
+static bool span_is_possible(int64_t begin_ns, int64_t end_ns)
+{
+    return begin_ns >= 0 && end_ns >= begin_ns && end_ns <= RUN_MAX_NS;
+}
+
+/* 0 where it is not known, or not before the span began. */
+static int64_t launch_of(const struct assay_span_details *details,
+                         int64_t begin_ns)
+{
+    return details->launched_ns > 0 && details->launched_ns < begin_ns
+               ? details->launched_ns
+               : 0;
+}
+
+/* The phase's name or NAME_PHASES for none, and the correlation. */
+static int64_t given_details(struct thread_buffer *buffer,
+                             const struct assay_span_details *details)
+{
+    uint32_t phase = NAME_PHASES;
+
+    if (details->phase)
+        phase = thread_buffer_name(buffer, NAME_PHASES, details->phase, NULL);
+    if (phase == NAME_NONE)
+        phase = NAME_PHASES;
+    return (int64_t)((uint64_t)phase << 32 | details->correlation);
+}
+
+void assay_span_at_(assay_lane_t lane, assay_scope_t scope, int64_t begin_ns,
+                    int64_t end_ns, const struct assay_span_details *details)
+{
+    static const struct assay_span_details nothing;
+    struct thread_buffer *buffer = spans_buffer();
+
+    if (!buffer)
+        return;
+    if (!lane_is_there(lane) || !scope_is_there(scope) ||
+        !span_is_possible(begin_ns, end_ns)) {
+        counter_increment(&buffer->n_lost);
+        return;
+    }
+    if (!details)
+        details = &nothing;
+    spans_put(buffer,
+              (struct record){.start = (uint64_t)begin_ns,
+                              .end = (uint64_t)end_ns,
+                              .bytes = launch_of(details, begin_ns),
+                              .peak_bytes = given_details(buffer, details),
+                              .name = lane,
+                              .iteration = scope});
 }
