@@ -9,6 +9,7 @@
 #define ASSAY_VERSION_PATCH 0
 
 #include <assay/lane.h>
+#include <assay/memory.h>
 #include <assay/span.h>
 #include <assay/status.h>
 #include <assay/work.h>

@@ -99,6 +99,7 @@ static enum assay_status name_in_run(struct recording *recording,
                               err);
     case NAME_THREAD: /* has no records */
     case NAME_TEXT:   /* is not a thing of its own */
+    case NAME_SPACE:  /* is known to the run by its texts */
         break;
     }
     return ASSAY_OK;
@@ -331,23 +332,39 @@ static void take_peak(struct recording *recording, const struct record *record)
     memory->peak_ns = ticks_map_ns(&recording->clock, record->end);
 }
 
-static void take_counter(struct recording *recording,
-                         const struct record *record, uint32_t counter)
+/* It waits for those of other threads that are older. */
+static void add_value(struct recording *recording, struct counter_sample sample)
 {
-    struct counter_sample sample = {.ticks = record->end, .counter = counter};
     struct counter_sample *moved =
         vec_reserve(recording->counters, &recording->counters_capacity,
                     recording->n_counters + 1, sizeof *moved);
 
-    memcpy(&sample.value, &record->start, sizeof sample.value);
-    if (record->name == NAME_MEMORY)
-        take_peak(recording, record);
     if (!moved) {
         recording->ended.lost_spans++;
         return;
     }
     recording->counters = moved;
     recording->counters[recording->n_counters++] = sample;
+}
+
+static void take_counter(struct recording *recording,
+                         const struct record *record, uint32_t counter)
+{
+    struct counter_sample sample = {.ticks = record->end, .counter = counter};
+
+    memcpy(&sample.value, &record->start, sizeof sample.value);
+    if (record->name == NAME_MEMORY)
+        take_peak(recording, record);
+    add_value(recording, sample);
+}
+
+static void take_change(struct recording *recording,
+                        const struct record *record)
+{
+    add_value(recording, (struct counter_sample){.ticks = record->end,
+                                                 .delta = record->bytes,
+                                                 .counter = record->name,
+                                                 .is_change = true});
 }
 
 static void take_record(struct recording *recording,
@@ -375,6 +392,10 @@ static void take_record(struct recording *recording,
         works_add(recording, record, name);
         return;
     }
+    if (name->kind == NAME_SPACE) {
+        take_change(recording, record);
+        return;
+    }
     id = recording_id(recording, name);
     if (id == RUN_NONE) {
         recording->ended.lost_spans++;
@@ -395,6 +416,7 @@ static void take_record(struct recording *recording,
         return;
     case NAME_THREAD:
     case NAME_TEXT:
+    case NAME_SPACE:
         return;
     }
 }
@@ -422,6 +444,23 @@ static int compare_times(const void *left, const void *right)
     return (a->ticks > b->ticks) - (a->ticks < b->ticks);
 }
 
+/* What makes no sense, a sum beyond 64 bits, is lost and no failure. */
+static enum assay_status count_change(struct recording *recording,
+                                      const struct counter_sample *sample,
+                                      struct error *err)
+{
+    const struct name *name = names_at(sample->counter);
+    struct error odd = {0};
+    enum assay_status st = run_space_change(recording->run, name->text,
+                                            name->detail, sample->delta, &odd);
+
+    if (st == ASSAY_BAD_INPUT) {
+        recording->ended.lost_spans++;
+        return ASSAY_OK;
+    }
+    return st ? error_set(err, st, "%s", odd.text) : ASSAY_OK;
+}
+
 static enum assay_status count_value(struct recording *recording,
                                      const struct counter_sample *sample,
                                      struct error *err)
@@ -439,11 +478,13 @@ static enum assay_status count_value(struct recording *recording,
 
 static void settle_given(struct recording *recording, uint64_t horizon_ticks)
 {
-    if (recording->given.n)
-        given_settle(recording,
-                     horizon_ticks == UINT64_MAX
-                         ? INT64_MAX
-                         : ticks_map_ns(&recording->clock, horizon_ticks));
+    if (recording->given.n == 0)
+        return;
+    given_settle(recording,
+                 horizon_ticks == UINT64_MAX
+                     ? INT64_MAX
+                     : ticks_map_ns(&recording->clock, horizon_ticks));
+    flush_batch(recording);
 }
 
 void recording_settle(struct recording *recording, uint64_t horizon_ticks)
@@ -456,8 +497,12 @@ void recording_settle(struct recording *recording, uint64_t horizon_ticks)
         qsort(recording->counters, recording->n_counters,
               sizeof *recording->counters, compare_times);
     while (n < recording->n_counters &&
-           recording->counters[n].ticks < horizon_ticks && !st)
-        st = count_value(recording, &recording->counters[n++], &err);
+           recording->counters[n].ticks < horizon_ticks && !st) {
+        const struct counter_sample *sample = &recording->counters[n++];
+
+        st = sample->is_change ? count_change(recording, sample, &err)
+                               : count_value(recording, sample, &err);
+    }
     recording->n_counters -= n;
     if (n)
         memmove(recording->counters, recording->counters + n,

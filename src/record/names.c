@@ -36,6 +36,7 @@ static const struct name given[NAMES_GIVEN] = {
                      .detail = "bytes"},
     [NAME_THREADS] = {.number = NAME_THREADS, .kind = NAME_THREAD, .text = ""},
     [NAME_LANES] = {.number = NAME_LANES, .kind = NAME_LANE, .text = ""},
+    [NAME_SPACES] = {.number = NAME_SPACES, .kind = NAME_SPACE, .text = ""},
     [NAME_WORK] = {.number = NAME_WORK, .kind = NAME_TEXT, .text = ""},
     [NAME_PARAMETERS] = {.number = NAME_PARAMETERS,
                          .kind = NAME_TEXT,

@@ -29,6 +29,7 @@ enum {
     NAME_THREADS,  /* above the names of threads; none has a record */
     NAME_LANES,    /* above the lanes that spans are given to */
     NAME_WORK,     /* above the texts that come with work; its record is work */
+    NAME_SPACES,   /* above memory spaces, whose detail is the category */
     NAME_PARAMETERS, /* its record is how many a scope has */
     NAMES_GIVEN
 };
@@ -51,7 +52,8 @@ enum name_kind {
     NAME_COUNTER,
     NAME_THREAD,
     NAME_LANE,
-    NAME_TEXT
+    NAME_TEXT,
+    NAME_SPACE
 };
 
 struct name {

@@ -27,6 +27,7 @@
 #include "store/store.h"
 
 #include <assay/lane.h>
+#include <assay/memory.h>
 #include <assay/work.h>
 #include <pthread.h>
 #include <signal.h>
@@ -88,10 +89,15 @@ extern atomic_ullong threads_lost;
 
 /* ---- drain.c ---------------------------------------------------------- */
 
+/* A value of a counter, or a change of what a memory space holds. */
 struct counter_sample {
     uint64_t ticks;
-    double value;
-    uint32_t counter;
+    union {
+        double value;
+        int64_t delta;
+    };
+    uint32_t counter; /* in the run; of a change: the name of the space */
+    bool is_change;
 };
 
 /* What the writer makes out of the records. */
@@ -186,6 +192,9 @@ uint32_t spans_iteration(void);
 struct thread_buffer *spans_buffer(void);
 /* Leaves a record there; what is open stays open. */
 void spans_put(struct thread_buffer *buffer, struct record filled);
+/* The same for a value: its time, the record's end, is that of the call, and
+ * values of all threads are taken in by their times. */
+void spans_put_value(struct thread_buffer *buffer, struct record filled);
 
 /* ---- lanes.c ---------------------------------------------------------- */
 

@@ -400,24 +400,59 @@ static void counter_publish(struct thread_buffer *buffer,
                               memory_order_release);
 }
 
+void spans_put_value(struct thread_buffer *buffer, struct record filled)
+{
+    struct stamped stamped = counter_claim(buffer);
+
+    if (stamped.writing.record) {
+        filled.end = ticks_now();
+        *stamped.writing.record = filled;
+    }
+    counter_publish(buffer, stamped);
+}
+
 void assay_counter_(const char *name, const char *unit, double value)
 {
     struct thread_buffer *buffer = spans_buffer();
-    struct stamped stamped;
     uint32_t number;
 
     if (!buffer)
         return;
     number = thread_buffer_name(buffer, NAME_COUNTERS, name ? name : "", unit);
-    if (number == NAME_NONE) {
+    if (number == NAME_NONE)
         counter_increment(&buffer->n_lost);
+    else
+        spans_put_value(buffer, (struct record){.start = double_bits(value),
+                                                .name = number});
+}
+
+static const char *category_text(enum assay_memory_category category)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) text,
+        ASSAY_MEMORY_LIST(TEXT)
+#undef TEXT
+    };
+    unsigned at = (unsigned)category;
+
+    return texts[at <= ASSAY_MEMORY_OTHER ? at : ASSAY_MEMORY_OTHER];
+}
+
+void assay_memory_(const char *space, enum assay_memory_category category,
+                   int64_t delta)
+{
+    struct thread_buffer *buffer = spans_buffer();
+    uint32_t number;
+
+    if (!buffer)
         return;
-    }
-    stamped = counter_claim(buffer);
-    if (stamped.writing.record)
-        *stamped.writing.record = (struct record){
-            .start = double_bits(value), .end = ticks_now(), .name = number};
-    counter_publish(buffer, stamped);
+    number = thread_buffer_name(buffer, NAME_SPACES, space ? space : "host",
+                                category_text(category));
+    if (number == NAME_NONE)
+        counter_increment(&buffer->n_lost);
+    else
+        spans_put_value(buffer,
+                        (struct record){.bytes = delta, .name = number});
 }
 
 /* The most that was live around a change of the count by this thread. */

@@ -56,7 +56,8 @@ enum {
  * the most that was live); with the name of a lane, a span that was given
  * (start, end: nanoseconds of CLOCK_MONOTONIC; iteration: its scope; bytes:
  * when it was launched; peak_bytes: phase and correlation); with the name of a
- * text, work of a call (works.c). */
+ * text, work of a call (works.c); with that of a memory space, a change of what
+ * it holds (bytes; end: its time). */
 struct record {
     uint64_t start, end;
     int64_t bytes, peak_bytes;

@@ -362,6 +362,8 @@ static enum assay_status merge_all(struct run *into, const struct run *from,
     if (!st)
         st = ledger_merge(into, from, translation, err);
     if (!st)
+        st = spaces_merge(into, from, err);
+    if (!st)
         st = merge_work(into, from, translation, err);
     return st;
 }

@@ -40,6 +40,7 @@ void run_free(struct run *run)
         series_release(&run->series[i]);
     mem_free(run->series);
     mem_free(run->ledger);
+    mem_free(run->spaces);
     mem_free(run->scopes);
     mem_free(run->links);
     mem_free(run->phases);

@@ -539,6 +539,30 @@ struct run_memory {
 struct run_memory *run_memory(struct run *run);
 const struct run_memory *run_memory_of(const struct run *run);
 
+/* How much memory a space ("host", "cuda:0") held, in all and by category. */
+struct space_row {
+    const char *space;
+    const char *category;  /* "weights"; "": the space as a whole */
+    int64_t live_bytes;    /* at the end; negative: more was given back */
+    int64_t peak_bytes;    /* the most at once */
+    int64_t at_peak_bytes; /* when the space as a whole held the most */
+};
+
+/* Bytes taken, or with a negative delta given back, in the order of time. */
+enum assay_status run_space_change(struct run *run, const char *space,
+                                   const char *category, int64_t delta,
+                                   struct error *err);
+/* Puts a row back that came out of a file. */
+enum assay_status run_space_restore(struct run *run,
+                                    const struct space_row *row,
+                                    struct error *err);
+size_t run_space_count(const struct run *run);
+/* A space as a whole stands before its categories. */
+const struct space_row *run_space(const struct run *run, size_t i);
+/* NULL where there is none. */
+const struct space_row *run_space_find(const struct run *run, const char *space,
+                                       const char *category);
+
 /* The counter that holds the live bytes over one iteration. */
 #define RUN_LIVE_BYTES "memory.live"
 

@@ -72,6 +72,8 @@ struct run {
 
     struct series *series;
     size_t n_series, series_capacity;
+    struct space_row *spaces;
+    size_t n_spaces, spaces_capacity;
     struct ledger_row *ledger;
     size_t n_ledger, ledger_capacity;
 
@@ -133,13 +135,16 @@ struct translation {
 uint32_t numbering_find(const struct numbering *numbering, uint32_t first,
                         uint32_t iteration);
 
-/* The parts of a merge that are in series.c, ledger.c and counter.c. */
+/* The parts of a merge that are in series.c, ledger.c, space.c and
+ * counter.c. */
 void series_close_gaps(struct run *run, const struct numbering *numbering);
 enum assay_status series_merge(struct run *into, const struct run *from,
                                const struct translation *translation,
                                struct error *err);
 enum assay_status ledger_merge(struct run *into, const struct run *from,
                                const struct translation *translation,
+                               struct error *err);
+enum assay_status spaces_merge(struct run *into, const struct run *from,
                                struct error *err);
 enum assay_status counters_merge(struct run *into, const struct run *from,
                                  int64_t shift_ns, struct error *err);

@@ -402,5 +402,7 @@ enum assay_status checkpoint_write(struct store_writer *writer,
         st = series_write(writer, run, err);
     if (!st)
         st = ledger_write(writer, run, err);
+    if (!st)
+        st = spaces_write(writer, run, err);
     return st;
 }

@@ -105,6 +105,7 @@ static enum assay_status check_tables(struct loader *loader, struct error *err)
         {"sample", 1},       {"counter", 2}, {"counter_point", 2},
         {"work", 3},         {"series", 4},  {"series_label", 4},
         {"series_point", 4}, {"ledger", 4},  {"scope_text", 6},
+        {"memory_space", 6},
     };
 
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {

@@ -64,6 +64,9 @@ const char store_extension[] =
     "ALTER TABLE sample ADD COLUMN correlation INTEGER;"
     "CREATE TABLE scope_text(scope INTEGER PRIMARY KEY, shapes TEXT NOT NULL,"
     " kernel TEXT NOT NULL);"
+    "CREATE TABLE memory_space(id INTEGER PRIMARY KEY, space TEXT NOT NULL,"
+    " category TEXT NOT NULL, live_bytes INTEGER NOT NULL,"
+    " peak_bytes INTEGER NOT NULL, at_peak_bytes INTEGER NOT NULL);"
     "PRAGMA user_version=6;";
 
 const char store_views[] =

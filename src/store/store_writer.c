@@ -117,7 +117,9 @@ static enum assay_status clear_tables(struct store_writer *writer,
     enum assay_status st = db_execute(&writer->db, clear, err);
 
     if (!st && writer->is_extended)
-        st = db_execute(&writer->db, "DELETE FROM scope_text;", err);
+        st = db_execute(&writer->db,
+                        "DELETE FROM scope_text; DELETE FROM memory_space;",
+                        err);
     return st ? st : writer_cut(writer, CUT_SAMPLES, writer->n_appended, err);
 }
 

@@ -357,5 +357,7 @@ enum assay_status tables_read(struct loader *loader, struct error *err)
         st = series_read(loader, err);
     if (!st && loader->version >= 4)
         st = ledger_read(loader, err);
+    if (!st && loader->version >= 6)
+        st = spaces_read(loader, err);
     return st ? st : apply_meta(loader, &meta, err);
 }

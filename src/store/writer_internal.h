@@ -27,6 +27,7 @@
                    " VALUES(?,?,?,?,?,?,?,?,?)")                               \
     X(PUT_WORK, "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?,?,?,?)")     \
     X(PUT_TEXT, "INSERT OR REPLACE INTO scope_text VALUES(?,?,?)")             \
+    X(PUT_SPACE, "INSERT OR REPLACE INTO memory_space VALUES(?,?,?,?,?,?)")    \
     X(PUT_COUNTER_POINT, "INSERT INTO counter_point VALUES(?,?,?)")            \
     X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?,?,?,?)")             \
     X(PUT_LABEL, "INSERT INTO series_label VALUES(?,?,?)")                     \
@@ -164,6 +165,8 @@ enum assay_status counters_write(struct store_writer *writer,
 enum assay_status series_write(struct store_writer *writer,
                                const struct run *run, struct error *err);
 enum assay_status ledger_write(struct store_writer *writer,
+                               const struct run *run, struct error *err);
+enum assay_status spaces_write(struct store_writer *writer,
                                const struct run *run, struct error *err);
 
 #endif

@@ -25,6 +25,7 @@ int main(void)
     assay_phase_end();
     assay_counter("counter", 0, 1);
     assay_bytes(1);
+    assay_memory("host", ASSAY_MEMORY_WEIGHTS, 1);
     assay_thread("thread");
     assay_fact("key", "value");
     assay_begin_scope(assay_scope(assay_scope_path("path", 0), "name", 0));

@@ -309,6 +309,16 @@ static inline void check_same_names(const struct run *a, const struct run *b)
     }
 }
 
+static inline void check_same_space(const struct space_row *a,
+                                    const struct space_row *b)
+{
+    CHECK_STR(a->space, b->space);
+    CHECK_STR(a->category, b->category);
+    CHECK_INT(a->live_bytes, b->live_bytes);
+    CHECK_INT(a->peak_bytes, b->peak_bytes);
+    CHECK_INT(a->at_peak_bytes, b->at_peak_bytes);
+}
+
 static inline void check_same_totals(const struct run *a, const struct run *b)
 {
     const struct run_health *left = run_health_of(a), *right = run_health_of(b);
@@ -356,6 +366,9 @@ static inline void check_same_run(const struct run *a, const struct run *b)
     for (uint32_t i = 0; i < run_series_count(a); i++)
         check_same_series(run_series(a, i), run_series(b, i));
     check_same_ledger(a, b);
+    CHECK_INT(run_space_count(a), run_space_count(b));
+    for (size_t i = 0; i < run_space_count(a); i++)
+        check_same_space(run_space(a, i), run_space(b, i));
 }
 
 #endif
