@@ -10,6 +10,7 @@
 
 #include <assay/lane.h>
 #include <assay/memory.h>
+#include <assay/run.h>
 #include <assay/span.h>
 #include <assay/status.h>
 #include <assay/work.h>
