@@ -106,13 +106,14 @@ static inline void assay_begin_scope(assay_scope_t scope)
  * details may be NULL.
  *
  * It belongs to the iteration that lasted when it was launched, or where that
- * is not known when it began. Within an iteration the spans of a lane may come
- * in any order, and an iteration may be over when they come; but once spans of
- * a later iteration have been taken in, which happens about ten times a second,
- * an earlier one's are too late and are counted as lost. So are spans of a
- * handle that is none, and those that end before they begin. Give the spans of
- * an iteration at its end, or soon after: the timelines of single iterations
- * have those that came within a tenth of a second.
+ * is not known when it began, to within a microsecond. Within an iteration the
+ * spans of a lane may come in any order, and an iteration may be over when they
+ * come; but once spans of a later iteration have been taken in, which happens
+ * about ten times a second, an earlier one's are too late and are counted as
+ * lost. So are spans of a handle that is none, and those that end before they
+ * begin. Give the spans of an iteration at its end, or soon after: the
+ * timelines of single iterations have those that came within a tenth of a
+ * second.
  *
  * On one lane a span inside another, by its times and by its scope, is its
  * child: the outer one's self time is without it. */

@@ -12,6 +12,10 @@
 #define GIVEN_WAITS (UINT32_MAX - 2)
 #define GIVEN_LATE  (UINT32_MAX - 3)
 
+/* No two clocks of a machine agree better than to some hundred nanoseconds: so
+ * near to an iteration is in it. */
+static const int64_t clock_slack_ns = 1000;
+
 void given_release(struct given *given)
 {
     mem_free(given->waiting);
@@ -31,7 +35,7 @@ static int64_t since_start(const struct recording *recording, int64_t clock_ns)
 static bool read_span(struct recording *recording, const struct record *record,
                       uint32_t lane, struct given_span *out)
 {
-    int64_t start_ns = since_start(recording, (int64_t)record->start);
+    int64_t begin_ns = since_start(recording, (int64_t)record->start);
     int64_t end_ns = since_start(recording, (int64_t)record->end);
     int64_t launched_ns = since_start(recording, record->bytes);
     uint64_t details = (uint64_t)record->peak_bytes;
@@ -47,13 +51,14 @@ static bool read_span(struct recording *recording, const struct record *record,
         .sample = {.scope = scope,
                    .phase = phase_id,
                    .thread = lane,
-                   .start_ns = start_ns,
-                   .duration_ns = end_ns - start_ns,
+                   .duration_ns = end_ns - begin_ns,
                    .bytes = RUN_UNKNOWN,
                    .peak_bytes = RUN_UNKNOWN,
-                   .queued_ns = is_launched ? start_ns - launched_ns : 0,
+                   .queued_ns = is_launched ? begin_ns - launched_ns : 0,
                    .correlation = (uint32_t)details},
-        .anchor_ns = is_launched ? launched_ns : start_ns,
+        .begin_ns = begin_ns,
+        .end_ns = end_ns,
+        .anchor_ns = is_launched ? launched_ns : begin_ns,
         .scope = record->iteration};
     return true;
 }
@@ -98,6 +103,47 @@ void given_iteration(struct recording *recording, int64_t start_ns,
     given->is_partial |= !given->windows || given->n_windows > GIVEN_WINDOWS;
 }
 
+/* ---- what time it was ----------------------------------------------------
+ */
+
+void given_synchronise(struct recording *recording, struct ticks_pair now)
+{
+    struct given *given = &recording->given;
+
+    if (lane_exists())
+        given->moments[given->n_moments++ % GIVEN_MOMENTS] =
+            (struct given_moment){since_start(recording, now.ns),
+                                  ticks_map_ns(&recording->clock, now.ticks)};
+}
+
+static struct given_moment moment_at(const struct given *given, size_t i)
+{
+    return given->moments[i % GIVEN_MOMENTS];
+}
+
+/* Between two moments both clocks run at a constant rate; before the first and
+ * after the last that is known they differ as they did then. */
+static int64_t run_time(const struct given *given, int64_t clock_ns)
+{
+    size_t n = given->n_moments, i = n;
+    size_t oldest = n > GIVEN_MOMENTS ? n - GIVEN_MOMENTS : 0;
+    struct given_moment from, to;
+    double share;
+
+    if (n == 0)
+        return clock_ns;
+    while (i > oldest && moment_at(given, i - 1).clock_ns > clock_ns)
+        i--;
+    from = moment_at(given, i > oldest ? i - 1 : i);
+    if (i == n || i == oldest)
+        return clock_ns + from.run_ns - from.clock_ns;
+    to = moment_at(given, i);
+    share = (double)(clock_ns - from.clock_ns) /
+            (double)(to.clock_ns - from.clock_ns);
+    return from.run_ns +
+           (int64_t)(share * (double)(to.run_ns - from.run_ns) + 0.5);
+}
+
 /* ---- which iteration -----------------------------------------------------
  */
 
@@ -126,16 +172,31 @@ static const struct given_window *window_before(const struct given *given,
     return low > first ? window_at(given, low - 1) : NULL;
 }
 
+/* The iteration that lasted within `slack_ns` of the moment; NULL: none. One
+ * that has not ended is among them. */
+static const struct given_window *
+window_around(const struct given *given, int64_t anchor_ns, int64_t slack_ns)
+{
+    const struct given_window *before =
+        window_before(given, anchor_ns + slack_ns);
+
+    if (given->has_open && anchor_ns + slack_ns >= given->open.start_ns)
+        return &given->open;
+    return before && anchor_ns - slack_ns <= before->end_ns ? before : NULL;
+}
+
 static uint32_t iteration_of(const struct given *given, int64_t anchor_ns,
                              int64_t passed_ns)
 {
-    const struct given_window *before = window_before(given, anchor_ns);
+    const struct given_window *window = window_around(given, anchor_ns, 0);
 
-    if (given->has_open && anchor_ns >= given->open.start_ns)
-        return passed_ns == INT64_MAX ? given->open.iteration : GIVEN_WAITS;
-    if (before && anchor_ns <= before->end_ns)
-        return before->iteration;
-    if (!before && given->is_partial)
+    if (!window)
+        window = window_around(given, anchor_ns, clock_slack_ns);
+    if (window == &given->open)
+        return passed_ns == INT64_MAX ? window->iteration : GIVEN_WAITS;
+    if (window)
+        return window->iteration;
+    if (given->is_partial && !window_before(given, anchor_ns))
         return GIVEN_LATE;
     return anchor_ns < passed_ns ? RUN_NONE : GIVEN_WAITS;
 }
@@ -163,9 +224,9 @@ static int compare_spans(const void *left, const void *right)
     if (!order)
         order = sign(a->sample.iteration, b->sample.iteration);
     if (!order)
-        order = sign(a->sample.start_ns, b->sample.start_ns);
+        order = sign(a->begin_ns, b->begin_ns);
     if (!order)
-        order = sign(b->sample.duration_ns, a->sample.duration_ns);
+        order = sign(b->end_ns, a->end_ns);
     return order ? order : sign(depth_of(a), depth_of(b));
 }
 
@@ -179,17 +240,12 @@ static bool are_sorted(const struct given_span *spans, size_t n)
     return true;
 }
 
-static int64_t end_of(const struct given_span *span)
-{
-    return span->sample.start_ns + span->sample.duration_ns;
-}
-
 static bool is_inside(const struct given_span *inner,
                       const struct given_span *outer)
 {
     uint32_t scope = inner->scope;
 
-    if (end_of(inner) > end_of(outer))
+    if (inner->end_ns > outer->end_ns)
         return false;
     while (scope != NAME_ROOT && scope != outer->scope)
         scope = name_parent(names_at(scope));
@@ -206,7 +262,7 @@ static void find_selfs(struct given_span *spans, size_t n)
         struct given_span *span = &spans[i];
         size_t at;
 
-        while (n_open && end_of(open[n_open - 1]) <= span->sample.start_ns)
+        while (n_open && open[n_open - 1]->end_ns <= span->begin_ns)
             n_open--;
         for (at = n_open; at && !is_inside(span, open[at - 1]);)
             at--;
@@ -265,13 +321,14 @@ static size_t part_ready(struct given *given, size_t n_looked_at,
     size_t n_ready = 0;
 
     for (size_t i = 0; i < n_looked_at; i++) {
-        uint32_t iteration =
-            iteration_of(given, waiting[i].anchor_ns, passed_ns);
         struct given_span span = waiting[i];
+        uint32_t iteration =
+            iteration_of(given, run_time(given, span.anchor_ns), passed_ns);
 
         if (iteration == GIVEN_WAITS)
             continue;
         span.sample.iteration = iteration;
+        span.sample.start_ns = run_time(given, span.begin_ns);
         waiting[i] = waiting[n_ready];
         waiting[n_ready++] = span;
     }

@@ -10,17 +10,27 @@
 #ifndef RECORD_GIVEN_H
 #define RECORD_GIVEN_H
 
+#include "record/ticks.h"
 #include "run/run.h"
 
 enum {
     GIVEN_MAX_WAITING = 1 << 18, /* more are sorted in as they are */
-    GIVEN_WINDOWS = 1 << 16      /* iterations back that spans may belong to */
+    GIVEN_WINDOWS = 1 << 16,     /* iterations back that spans may belong to */
+    GIVEN_MOMENTS = 256          /* passes back that times are known exactly */
 };
 
 struct given_span {
-    struct sample sample; /* without iteration and self time */
-    int64_t anchor_ns;    /* the iteration that lasted then is its own */
-    uint32_t scope;       /* number of its name */
+    struct sample sample; /* start, iteration and self time are still to come */
+    int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC, since the run began */
+    int64_t anchor_ns;        /* the same; its iteration lasted then */
+    uint32_t scope;           /* number of its name */
+};
+
+/* A moment by CLOCK_MONOTONIC and by the recording's map of ticks, which the
+ * times of iterations and host spans come from: they differ by microseconds
+ * until the map has been steered. */
+struct given_moment {
+    int64_t clock_ns, run_ns;
 };
 
 /* An iteration, by its times. */
@@ -40,12 +50,17 @@ struct given {
     struct given_window *windows; /* that ended, the oldest overwritten */
     size_t n_windows;             /* ever */
     bool is_partial;              /* older ones are not known any more */
+    struct given_moment moments[GIVEN_MOMENTS]; /* the oldest overwritten */
+    size_t n_moments;                           /* ever */
 };
 
 struct recording;
 struct record;
 
 void given_release(struct given *given);
+
+/* Both clocks at a moment of this pass. */
+void given_synchronise(struct recording *recording, struct ticks_pair now);
 
 /* The writer has come to these in the records of a thread. */
 void given_add(struct recording *recording, const struct record *record,

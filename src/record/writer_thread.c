@@ -110,13 +110,14 @@ int64_t writer_waited_ns(void)
 bool writer_pass(struct recording *recording)
 {
     uint64_t horizon = ticks_now(), stamping;
+    struct ticks_pair now = ticks_pair_now();
     struct thread_buffer *buffer = NULL;
     struct error err = {0};
     bool is_busy = false;
 
-    recording_fail(recording,
-                   ticks_map_steer(&recording->clock, ticks_pair_now(), &err),
+    recording_fail(recording, ticks_map_steer(&recording->clock, now, &err),
                    &err);
+    given_synchronise(recording, now);
     recording_fail(
         recording,
         threads_seat_all(recording->run, recording->generation, &err), &err);

@@ -324,6 +324,22 @@ TEST(what_cannot_be_a_span_is_counted_as_lost)
     run_free(run);
 }
 
+/* The writer brings its file up to date once a second. */
+static void wait_until_in_file(const char *path)
+{
+    for (;;) {
+        struct run *run = NULL;
+        bool is_there =
+            store_load(test_part("run.assay"), &run, NULL) == ASSAY_OK &&
+            scope_at(run, path) != RUN_NONE && calls_of(run, path, false);
+
+        run_free(run);
+        if (is_there)
+            return;
+        usleep(50000);
+    }
+}
+
 TEST(a_span_of_an_iteration_that_was_taken_in_long_ago_is_counted_as_lost)
 {
     assay_lane_t queue = assay_lane_open("cuda:7", ASSAY_LANE_DEVICE);
@@ -334,12 +350,14 @@ TEST(a_span_of_an_iteration_that_was_taken_in_long_ago_is_counted_as_lost)
     recorded_start(NULL);
     assay_iteration_begin();
     first = assay_clock_ns();
+    spin_us(20);
     assay_iteration_end();
     assay_iteration_begin();
+    spin_us(20);
     second = assay_clock_ns();
     assay_iteration_end();
     assay_span_at(queue, scope, second, second + 5, NULL);
-    usleep(400000); /* several passes of the writer */
+    wait_until_in_file("late");
     assay_span_at(queue, scope, first, first + 5, NULL);
     run = recorded_stop();
     CHECK_INT(stats_of(run, "late").calls, 1);
@@ -349,7 +367,7 @@ TEST(a_span_of_an_iteration_that_was_taken_in_long_ago_is_counted_as_lost)
 
 TEST(short_iterations_are_told_apart_however_many_pass_before_the_writer_comes)
 {
-    enum { n = 5000 };
+    enum { n = 20000 };
     assay_lane_t queue = assay_lane_open("cuda:8", ASSAY_LANE_DEVICE);
     assay_scope_t scope = assay_scope(ASSAY_SCOPE_ROOT, "short", NULL);
     struct run *run;
@@ -359,7 +377,9 @@ TEST(short_iterations_are_told_apart_however_many_pass_before_the_writer_comes)
         int64_t now;
 
         assay_iteration_begin();
+        spin_us(2);
         now = assay_clock_ns();
+        spin_us(2);
         assay_iteration_end();
         assay_span_at(queue, scope, now, now + 1, NULL);
     }

@@ -186,7 +186,7 @@ TEST(a_newer_file_is_refused_with_both_versions)
     save_good(path);
     execute(path, "PRAGMA user_version = 7");
     check_refused(path, ASSAY_UNSUPPORTED,
-                  "newer Assay (format 6, this one reads up to 5); update");
+                  "newer Assay (format 7, this one reads up to 6); update");
 }
 
 /* Written down as the first version was: never to be changed with the code. */
