@@ -55,10 +55,9 @@ enum assay_lane_kind {
 
 /* What else is known of a span that is given; {0}: nothing. */
 struct assay_span_details {
-    int64_t launched_ns;  /* when the host asked for it, on assay_clock_ns();
-                             0: not known. Traces draw an arrow from there. */
-    const char *phase;    /* "forward", "backward"; NULL: none */
-    uint32_t correlation; /* the driver's own number for it; 0: none */
+    int64_t launched_ns; /* when the host asked for it, on assay_clock_ns();
+                            0: not known. Traces draw an arrow from there. */
+    const char *phase;   /* "forward", "backward"; NULL: none */
 };
 
 #ifndef ASSAY_OFF

@@ -158,8 +158,7 @@ struct assay_run_sample {
     uint32_t iteration; /* ASSAY_RUN_NONE: outside of all */
     int64_t start_ns, duration_ns, self_ns;
     int64_t bytes, peak_bytes;
-    int64_t queued_ns;    /* from its launch to its start; 0: not known */
-    uint64_t correlation; /* 0: none */
+    int64_t queued_ns; /* from its launch to its start; 0: not known */
 };
 
 /* In order of lane and start, parents before children. */

@@ -181,16 +181,15 @@ static void keep_sample(struct recording *recording,
         flush_batch(recording);
 }
 
-static void show_sample(struct recording *recording,
-                        const struct sample *sample)
+/* err: {0}, which costs too much to make twice for a sample. */
+static inline void show_sample(struct recording *recording,
+                               const struct sample *sample, struct error *err)
 {
-    struct error err = {0};
-
     if (is_kept(recording, sample))
         keep_sample(recording, sample);
     else if (is_candidate(recording, sample))
-        recording_fail(recording, detail_add(recording->detail, sample, &err),
-                       &err);
+        recording_fail(recording, detail_add(recording->detail, sample, err),
+                       err);
 }
 
 static void take_sample(struct recording *recording,
@@ -204,7 +203,7 @@ static void take_sample(struct recording *recording,
         recording_fail(recording, st, &err);
         return;
     }
-    show_sample(recording, sample);
+    show_sample(recording, sample, &err);
 }
 
 /* Its times are the caller's: what makes no sense of them is not the
@@ -216,7 +215,7 @@ void recording_take_given(struct recording *recording,
     enum assay_status st = run_count(recording->run, sample, &err);
 
     if (!st) {
-        show_sample(recording, sample);
+        show_sample(recording, sample, &err);
         return;
     }
     recording->ended.lost_spans++;

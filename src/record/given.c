@@ -38,8 +38,7 @@ static bool read_span(struct recording *recording, const struct record *record,
     int64_t begin_ns = since_start(recording, (int64_t)record->start);
     int64_t end_ns = since_start(recording, (int64_t)record->end);
     int64_t launched_ns = since_start(recording, record->bytes);
-    uint64_t details = (uint64_t)record->peak_bytes;
-    uint32_t phase = (uint32_t)(details >> 32), phase_id = 0;
+    uint32_t phase = (uint32_t)record->peak_bytes, phase_id = 0;
     uint32_t scope = recording_id(recording, names_at(record->iteration));
     bool is_launched = record->bytes > 0;
 
@@ -54,8 +53,7 @@ static bool read_span(struct recording *recording, const struct record *record,
                    .duration_ns = end_ns - begin_ns,
                    .bytes = RUN_UNKNOWN,
                    .peak_bytes = RUN_UNKNOWN,
-                   .queued_ns = is_launched ? begin_ns - launched_ns : 0,
-                   .correlation = (uint32_t)details},
+                   .queued_ns = is_launched ? begin_ns - launched_ns : 0},
         .begin_ns = begin_ns,
         .end_ns = end_ns,
         .anchor_ns = is_launched ? launched_ns : begin_ns,

@@ -109,17 +109,15 @@ static int64_t launch_of(const struct assay_span_details *details,
                : 0;
 }
 
-/* The phase's name or NAME_PHASES for none, and the correlation. */
-static int64_t given_details(struct thread_buffer *buffer,
-                             const struct assay_span_details *details)
+/* Its name; NAME_PHASES for none. */
+static uint32_t phase_name(struct thread_buffer *buffer,
+                           const struct assay_span_details *details)
 {
     uint32_t phase = NAME_PHASES;
 
     if (details->phase)
         phase = thread_buffer_name(buffer, NAME_PHASES, details->phase, NULL);
-    if (phase == NAME_NONE)
-        phase = NAME_PHASES;
-    return (int64_t)((uint64_t)phase << 32 | details->correlation);
+    return phase == NAME_NONE ? NAME_PHASES : phase;
 }
 
 void assay_span_at_(assay_lane_t lane, assay_scope_t scope, int64_t begin_ns,
@@ -137,11 +135,10 @@ void assay_span_at_(assay_lane_t lane, assay_scope_t scope, int64_t begin_ns,
     }
     if (!details)
         details = &nothing;
-    spans_put(buffer,
-              (struct record){.start = (uint64_t)begin_ns,
-                              .end = (uint64_t)end_ns,
-                              .bytes = launch_of(details, begin_ns),
-                              .peak_bytes = given_details(buffer, details),
-                              .name = lane,
-                              .iteration = scope});
+    spans_put(buffer, (struct record){.start = (uint64_t)begin_ns,
+                                      .end = (uint64_t)end_ns,
+                                      .bytes = launch_of(details, begin_ns),
+                                      .peak_bytes = phase_name(buffer, details),
+                                      .name = lane,
+                                      .iteration = scope});
 }

@@ -55,7 +55,7 @@ enum {
  * double, end: its time; of memory, bytes: the scope that was open, peak_bytes:
  * the most that was live); with the name of a lane, a span that was given
  * (start, end: nanoseconds of CLOCK_MONOTONIC; iteration: its scope; bytes:
- * when it was launched; peak_bytes: phase and correlation); with the name of a
+ * when it was launched; peak_bytes: its phase); with the name of a
  * text, work of a call (works.c); with that of a memory space, a change of what
  * it holds (bytes; end: its time). */
 struct record {

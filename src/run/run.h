@@ -128,10 +128,8 @@ struct sample {
     int64_t self_ns;     /* without the children, on the same thread */
     int64_t bytes;       /* gained while open, or RUN_UNKNOWN */
     int64_t peak_bytes;  /* most that was live while open, or RUN_UNKNOWN */
-
-    /* Of what ran on a device; 0 where nobody told. */
-    int64_t queued_ns;    /* from its launch on the host to its start */
-    uint64_t correlation; /* the driver's number for it */
+    int64_t queued_ns;   /* of what ran on a device: from its launch on the host
+                            to its start; 0: nobody told */
 };
 
 /* Counts the sample into the statistics. Samples of one thread must come with

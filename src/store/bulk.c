@@ -80,9 +80,7 @@ int bulk_bind_sample(sqlite3_stmt *stmt, int at,
     row_int(&row, s->self_ns);
     row_bytes(&row, s->bytes);
     row_bytes(&row, s->peak_bytes);
-    if (source->is_extended) {
+    if (source->is_extended)
         row_bytes(&row, s->queued_ns ? s->queued_ns : RUN_UNKNOWN);
-        row_bytes(&row, s->correlation ? (int64_t)s->correlation : RUN_UNKNOWN);
-    }
     return row.rc;
 }

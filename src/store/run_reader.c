@@ -303,8 +303,7 @@ int assay_run_sample_at(const struct assay_run *run, size_t i,
                                      .self_ns = sample->self_ns,
                                      .bytes = sample->bytes,
                                      .peak_bytes = sample->peak_bytes,
-                                     .queued_ns = sample->queued_ns,
-                                     .correlation = sample->correlation};
+                                     .queued_ns = sample->queued_ns};
     return 1;
 }
 

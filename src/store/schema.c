@@ -61,7 +61,6 @@ const char store_tables[] =
 
 const char store_extension[] =
     "ALTER TABLE sample ADD COLUMN queued_ns INTEGER;"
-    "ALTER TABLE sample ADD COLUMN correlation INTEGER;"
     "CREATE TABLE scope_text(scope INTEGER PRIMARY KEY, shapes TEXT NOT NULL,"
     " kernel TEXT NOT NULL);"
     "CREATE TABLE memory_space(id INTEGER PRIMARY KEY, space TEXT NOT NULL,"

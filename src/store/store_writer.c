@@ -81,7 +81,7 @@ enum assay_status writer_extend(struct store_writer *writer, struct error *err)
 
 bool sample_is_extended(const struct sample *sample)
 {
-    return sample->queued_ns || sample->correlation;
+    return sample->queued_ns != 0;
 }
 
 /* Undoes what was begun; the next checkpoint writes everything again. */
@@ -271,10 +271,8 @@ static struct sample sample_of_row(sqlite3_stmt *stmt, bool is_extended)
         .peak_bytes = column_or(stmt, 8, RUN_UNKNOWN),
     };
 
-    if (is_extended) {
+    if (is_extended)
         sample.queued_ns = column_or(stmt, 9, 0);
-        sample.correlation = (uint64_t)column_or(stmt, 10, 0);
-    }
     return sample;
 }
 

@@ -280,11 +280,10 @@ static const char *sample_columns(int version)
     "rowid, scope, phase, thread, iteration, start_ns, duration_ns, self_ns, " \
     "bytes, "
     if (version < 2)
-        return SAMPLE_TEXT "NULL AS peak_bytes, NULL AS queued_ns, "
-                           "NULL AS correlation";
+        return SAMPLE_TEXT "NULL AS peak_bytes, NULL AS queued_ns";
     if (version < 6)
-        return SAMPLE_TEXT "peak_bytes, NULL AS queued_ns, NULL AS correlation";
-    return SAMPLE_TEXT "peak_bytes, queued_ns, correlation";
+        return SAMPLE_TEXT "peak_bytes, NULL AS queued_ns";
+    return SAMPLE_TEXT "peak_bytes, queued_ns";
 #undef SAMPLE_TEXT
 }
 
@@ -316,7 +315,6 @@ static enum assay_status read_samples(struct loader *loader, struct error *err)
             .bytes = rows_bytes(&rows, 8),
             .peak_bytes = rows_bytes(&rows, 9),
             .queued_ns = read_told(&rows, 10, RUN_MAX_NS),
-            .correlation = (uint64_t)read_told(&rows, 11, INT64_MAX),
         };
 
         if (!rows.status)

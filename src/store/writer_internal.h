@@ -51,7 +51,7 @@ enum statement {
 enum { BULK_ROWS = 50 };
 
 /* Of a table in a file with and without what version 6 added. */
-enum { SAMPLE_COLUMNS = 9, SAMPLE_COLUMNS_EXTENDED = 11 };
+enum { SAMPLE_COLUMNS = 9, SAMPLE_COLUMNS_EXTENDED = 10 };
 
 struct bulk {
     const char *table;

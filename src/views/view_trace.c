@@ -172,8 +172,6 @@ static void write_args(struct trace *trace, const struct sample *sample)
         json_member_string(json, "kernel", text->kernel);
     if (sample->queued_ns)
         member_time(trace, "queued_us", sample->queued_ns);
-    if (sample->correlation)
-        json_member_int(json, "correlation", (int64_t)sample->correlation);
     json_object_end(json);
 }
 

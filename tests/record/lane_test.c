@@ -280,15 +280,13 @@ TEST(a_launch_and_a_phase_are_kept_with_the_sample_in_the_file)
 
     recorded_start(NULL);
     now = assay_clock_ns();
-    assay_span_at(queue, scope, now + 3000, now + 4000,
-                  &(struct assay_span_details){.launched_ns = now,
-                                               .phase = "backward",
-                                               .correlation = 4711});
+    assay_span_at(
+        queue, scope, now + 3000, now + 4000,
+        &(struct assay_span_details){.launched_ns = now, .phase = "backward"});
     run = recorded_stop();
     CHECK_INT(run_kept_count(run), 1);
     sample = run_kept(run, 0);
     CHECK_INT(sample->queued_ns, 3000);
-    CHECK_INT(sample->correlation, 4711);
     CHECK_INT(sample->duration_ns, 1000);
     CHECK_STR(run_phase_name(run, sample->phase), "backward");
     run_free(run);

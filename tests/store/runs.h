@@ -197,7 +197,6 @@ static inline void check_same_sample(const struct sample *a,
     CHECK_INT(a->bytes, b->bytes);
     CHECK_INT(a->peak_bytes, b->peak_bytes);
     CHECK_INT(a->queued_ns, b->queued_ns);
-    CHECK_INT(a->correlation, b->correlation);
 }
 
 static inline void check_same_counter(const struct counter *a,

@@ -322,10 +322,8 @@ static void save_with_launches(const char *name, bool has_launches)
 
     for (uint32_t i = 0; i < 120; i++) {
         samples[i] = sample_at(1, i, i);
-        if (has_launches && i >= 70) {
+        if (has_launches && i >= 70)
             samples[i].queued_ns = 1000 + i;
-            samples[i].correlation = UINT32_MAX - i;
-        }
     }
     OK(store_open(test_path(name), &writer, &err));
     OK(store_append(writer, samples, 60, &err));
