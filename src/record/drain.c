@@ -39,7 +39,7 @@ void recording_release(struct recording *recording)
     ticks_map_release(&recording->clock);
     detail_free(recording->detail);
     mem_free(recording->ids);
-    mem_free(recording->counters);
+    mem_free(recording->values.items);
     live_release(&recording->live);
     given_release(&recording->given);
     works_release(&recording->works);
@@ -317,55 +317,6 @@ static void take_phase_begin(struct recording *recording,
     }
 }
 
-static void take_peak(struct recording *recording, const struct record *record)
-{
-    struct run_memory *memory = run_memory(recording->run);
-    uint32_t scope = RUN_NONE;
-
-    if (record->peak_bytes <= memory->peak_bytes) /* unknown is least */
-        return;
-    if (record->bytes != NAME_NONE)
-        scope = recording_id(recording, names_at((uint32_t)record->bytes));
-    memory->peak_bytes = record->peak_bytes;
-    memory->peak_scope = scope == RUN_NONE ? RUN_ROOT : scope;
-    memory->peak_ns = ticks_map_ns(&recording->clock, record->end);
-}
-
-/* It waits for those of other threads that are older. */
-static void add_value(struct recording *recording, struct counter_sample sample)
-{
-    struct counter_sample *moved =
-        vec_reserve(recording->counters, &recording->counters_capacity,
-                    recording->n_counters + 1, sizeof *moved);
-
-    if (!moved) {
-        recording->ended.lost_spans++;
-        return;
-    }
-    recording->counters = moved;
-    recording->counters[recording->n_counters++] = sample;
-}
-
-static void take_counter(struct recording *recording,
-                         const struct record *record, uint32_t counter)
-{
-    struct counter_sample sample = {.ticks = record->end, .counter = counter};
-
-    memcpy(&sample.value, &record->start, sizeof sample.value);
-    if (record->name == NAME_MEMORY)
-        take_peak(recording, record);
-    add_value(recording, sample);
-}
-
-static void take_change(struct recording *recording,
-                        const struct record *record)
-{
-    add_value(recording, (struct counter_sample){.ticks = record->end,
-                                                 .delta = record->bytes,
-                                                 .counter = record->name,
-                                                 .is_change = true});
-}
-
 static void take_record(struct recording *recording,
                         struct thread_buffer *buffer,
                         const struct record *record)
@@ -392,7 +343,7 @@ static void take_record(struct recording *recording,
         return;
     }
     if (name->kind == NAME_SPACE) {
-        take_change(recording, record);
+        values_add_change(recording, record);
         return;
     }
     id = recording_id(recording, name);
@@ -408,7 +359,7 @@ static void take_record(struct recording *recording,
         take_phase_begin(recording, &buffer->drain, id);
         return;
     case NAME_COUNTER:
-        take_counter(recording, record, id);
+        values_add_counter(recording, record, id);
         return;
     case NAME_LANE:
         given_add(recording, record, id);
@@ -436,45 +387,6 @@ void recording_drain(struct recording *recording, struct thread_buffer *buffer)
     flush_batch(recording);
 }
 
-static int compare_times(const void *left, const void *right)
-{
-    const struct counter_sample *a = left, *b = right;
-
-    return (a->ticks > b->ticks) - (a->ticks < b->ticks);
-}
-
-/* What makes no sense, a sum beyond 64 bits, is lost and no failure. */
-static enum assay_status count_change(struct recording *recording,
-                                      const struct counter_sample *sample,
-                                      struct error *err)
-{
-    const struct name *name = names_at(sample->counter);
-    struct error odd = {0};
-    enum assay_status st = run_space_change(recording->run, name->text,
-                                            name->detail, sample->delta, &odd);
-
-    if (st == ASSAY_BAD_INPUT) {
-        recording->ended.lost_spans++;
-        return ASSAY_OK;
-    }
-    return st ? error_set(err, st, "%s", odd.text) : ASSAY_OK;
-}
-
-static enum assay_status count_value(struct recording *recording,
-                                     const struct counter_sample *sample,
-                                     struct error *err)
-{
-    int64_t time_ns = ticks_map_ns(&recording->clock, sample->ticks);
-    enum assay_status st = run_counter_count(recording->run, sample->counter,
-                                             time_ns, sample->value, err);
-
-    if (!st && sample->counter == recording->ids[NAME_MEMORY] &&
-        live_add(&recording->live, time_ns, sample->value))
-        st = error_nomem(err, sizeof(struct counter_point),
-                         "the live bytes of an iteration");
-    return st;
-}
-
 static void settle_given(struct recording *recording, uint64_t horizon_ticks)
 {
     if (recording->given.n == 0)
@@ -489,23 +401,8 @@ static void settle_given(struct recording *recording, uint64_t horizon_ticks)
 void recording_settle(struct recording *recording, uint64_t horizon_ticks)
 {
     struct error err = {0};
-    enum assay_status st = ASSAY_OK;
-    size_t n = 0;
+    enum assay_status st = values_settle(recording, horizon_ticks, &err);
 
-    if (recording->n_counters)
-        qsort(recording->counters, recording->n_counters,
-              sizeof *recording->counters, compare_times);
-    while (n < recording->n_counters &&
-           recording->counters[n].ticks < horizon_ticks && !st) {
-        const struct counter_sample *sample = &recording->counters[n++];
-
-        st = sample->is_change ? count_change(recording, sample, &err)
-                               : count_value(recording, sample, &err);
-    }
-    recording->n_counters -= n;
-    if (n)
-        memmove(recording->counters, recording->counters + n,
-                recording->n_counters * sizeof *recording->counters);
     settle_given(recording, horizon_ticks);
     if (!st && recording->detail)
         st = detail_settle(recording->detail, &err);

@@ -3,8 +3,8 @@
  * span.c is what a measured program calls: it writes into the thread's own
  * buffer. threads.c knows whose buffers there are. writer_thread.c empties
  * them; drain.c turns what comes out into a run, given.c what was given with
- * its times; detail.c chooses what of it is kept in full. recorder.c starts and
- * stops it all.
+ * its times, works.c work, told_values.c counters and memory; detail.c chooses
+ * what of it is kept in full. recorder.c starts and stops it all.
  *
  * Locks, in the order they are taken: starting and stopping, then the
  * recording (both in recorder.c). Nothing that marks spans, iterations, phases,
@@ -90,7 +90,7 @@ extern atomic_ullong threads_lost;
 /* ---- drain.c ---------------------------------------------------------- */
 
 /* A value of a counter, or a change of what a memory space holds. */
-struct counter_sample {
+struct value {
     uint64_t ticks;
     union {
         double value;
@@ -98,6 +98,12 @@ struct counter_sample {
     };
     uint32_t counter; /* in the run; of a change: the name of the space */
     bool is_change;
+};
+
+/* Those that older ones of other threads may still come before. */
+struct values {
+    struct value *items;
+    size_t n, capacity;
 };
 
 /* What the writer makes out of the records. */
@@ -112,8 +118,7 @@ struct recording {
 
     uint32_t *ids; /* of names in the run, by number; RUN_NONE: not needed */
     size_t n_ids, ids_capacity;
-    struct counter_sample *counters; /* of this pass */
-    size_t n_counters, counters_capacity;
+    struct values values;
     struct live live;
     struct given given;
     struct works works;
@@ -150,6 +155,18 @@ void health_add(struct run_health *health, const struct thread_buffer *buffer);
 /* Remembers the first failure; the recording goes on as well as it can. */
 void recording_fail(struct recording *recording, enum assay_status status,
                     const struct error *err);
+
+/* ---- told_values.c ---------------------------------------------------- */
+
+/* The writer has come to these in the records of a thread. */
+void values_add_counter(struct recording *recording,
+                        const struct record *record, uint32_t counter);
+void values_add_change(struct recording *recording,
+                       const struct record *record);
+
+/* Counts those from before the horizon. */
+enum assay_status values_settle(struct recording *recording,
+                                uint64_t horizon_ticks, struct error *err);
 
 /* ---- writer_thread.c -------------------------------------------------- */
 

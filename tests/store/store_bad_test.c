@@ -448,6 +448,54 @@ TEST(statistics_that_contradict_themselves_are_refused)
                    "more points than values");
 }
 
+/* Written down as version 6 was: never to be changed with the code. */
+#define VERSION_6                                                              \
+    "ALTER TABLE sample ADD COLUMN queued_ns INTEGER;"                         \
+    "CREATE TABLE scope_text(scope INTEGER PRIMARY KEY,"                       \
+    " shapes TEXT NOT NULL, kernel TEXT NOT NULL);"                            \
+    "CREATE TABLE memory_space(id INTEGER PRIMARY KEY, space TEXT NOT NULL,"   \
+    " category TEXT NOT NULL, live_bytes INTEGER NOT NULL,"                    \
+    " peak_bytes INTEGER NOT NULL, at_peak_bytes INTEGER NOT NULL);"           \
+    "PRAGMA user_version = 6;"
+
+TEST(a_file_of_version_6_is_read)
+{
+    const char *path = test_path("six.assay");
+    struct error err = {0};
+    struct run *run;
+
+    save_good(path);
+    execute(path, VERSION_6
+            "UPDATE sample SET queued_ns = 70 WHERE rowid = 1;"
+            "INSERT INTO scope_text VALUES(2, '1x3', 'gemm');"
+            "INSERT INTO memory_space VALUES(0, 'cuda:0', '', -1, 9, 8);");
+    OK(store_load(path, &run, &err));
+    CHECK_STR(run_text(run, 2)->kernel, "gemm");
+    CHECK_INT(run_space_find(run, "cuda:0", "")->live_bytes, -1);
+    CHECK_INT(run_space_find(run, "cuda:0", "")->at_peak_bytes, 8);
+    run_free(run);
+}
+
+TEST(launches_texts_and_memory_that_cannot_be_are_refused)
+{
+    check_tampered("PRAGMA user_version = 6", "no table scope_text");
+    check_tampered(VERSION_6 "DROP TABLE memory_space",
+                   "no table memory_space");
+    check_tampered(VERSION_6 "UPDATE sample SET queued_ns = -1", "queued_ns");
+    check_tampered(VERSION_6 "UPDATE sample SET queued_ns = 'x'", "queued_ns");
+    check_tampered(VERSION_6 "INSERT INTO scope_text VALUES(99, '', '')",
+                   "scope cannot be 99");
+    check_tampered(VERSION_6 "INSERT INTO scope_text VALUES(1, 7, x'00')",
+                   "table scope_text");
+    check_tampered(VERSION_6
+                   "INSERT INTO memory_space VALUES(0, 'a', '', 1, -1, 0)",
+                   "peak_bytes");
+    check_tampered(VERSION_6
+                   "INSERT INTO memory_space VALUES(0, 'a', 'b', 1, 1, 0),"
+                   " (1, 'a', 'b', 1, 1, 0)",
+                   "twice");
+}
+
 TEST(work_that_cannot_be_is_refused)
 {
     check_tampered("INSERT INTO work(scope) VALUES(99)", "scope cannot be 99");
