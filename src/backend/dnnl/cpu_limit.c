@@ -9,13 +9,6 @@
 
 #include <pthread.h>
 
-/* All of AVX-512 that does not need tiles. */
-#if DNNL_VERSION_MAJOR > 2
-#define AVX512_ISA dnnl_cpu_isa_avx512_core_fp16
-#else
-#define AVX512_ISA dnnl_cpu_isa_avx512_core_bf16
-#endif
-
 static dnnl_status_t limit_status; /* of limit_once(), which sets it */
 
 static dnnl_cpu_isa_t limit_isa(enum processor_level level)
@@ -27,11 +20,11 @@ static dnnl_cpu_isa_t limit_isa(enum processor_level level)
     case PROCESSOR_AVX2:
         return dnnl_cpu_isa_avx2;
     case PROCESSOR_AVX512:
-        return AVX512_ISA;
+        return native_isa_avx512;
     case PROCESSOR_AMX:
         break;
     }
-    return dnnl_cpu_isa_all;
+    return native_isa_all;
 }
 
 /* ONEDNN_MAX_CPU_ISA tells finer levels apart: of those that are one to us it

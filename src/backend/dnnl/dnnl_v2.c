@@ -87,6 +87,11 @@ void native_look(const void *native, struct layout *layout)
         layout->block = blocking->inner_blks[0];
 }
 
+/* ---- processors ---------------------------------------------------------- */
+
+const dnnl_cpu_isa_t native_isa_avx512 = dnnl_cpu_isa_avx512_core_bf16;
+const dnnl_cpu_isa_t native_isa_all = dnnl_cpu_isa_all;
+
 /* ---- post-operations ----------------------------------------------------- */
 
 dnnl_status_t native_append_sum(dnnl_post_ops_t operations)

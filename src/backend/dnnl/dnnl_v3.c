@@ -90,6 +90,11 @@ void native_look(const void *native, struct layout *layout)
         layout->block = (*blocks)[0];
 }
 
+/* ---- processors ---------------------------------------------------------- */
+
+const dnnl_cpu_isa_t native_isa_avx512 = dnnl_cpu_isa_avx512_core_fp16;
+const dnnl_cpu_isa_t native_isa_all = dnnl_cpu_isa_default;
+
 /* ---- post-operations ----------------------------------------------------- */
 
 dnnl_status_t native_append_sum(dnnl_post_ops_t operations)

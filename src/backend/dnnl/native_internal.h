@@ -18,6 +18,11 @@
 enum assay_status onednn_status(dnnl_status_t status, const char *what,
                                 struct error *err);
 
+/* ---- processors ---------------------------------------------------------- */
+
+extern const dnnl_cpu_isa_t native_isa_avx512; /* all that needs no tiles */
+extern const dnnl_cpu_isa_t native_isa_all;
+
 /* ---- memory -------------------------------------------------------------- */
 
 /* How memory is described: version 2 has a struct for it, version 3 a handle.
