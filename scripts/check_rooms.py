@@ -81,7 +81,7 @@ def may_know(root, path, name):
 
 def check_room_file(root, path, room, allowed):
     where = path.relative_to(root)
-    own = f"{room}/{path.stem}.h"
+    own = path.relative_to(root / "src").with_suffix(".h").as_posix()
     has_own = path.suffix == ".c" and (root / "src" / own).exists()
     for n, (line, quote, name) in enumerate(includes(path)):
         if n == 0 and has_own and name not in (own, f"{own[:-2]}_internal.h"):

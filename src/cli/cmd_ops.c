@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "cli/result.h"
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include "cli/action_word.h"
 #include "cli/result.h"
 #include "cli/weights_show.h"
-#include "formats/download.h"
-#include "formats/load_weights.h"
-#include "formats/published.h"
+#include "formats/weights/download.h"
+#include "formats/weights/load_weights.h"
+#include "formats/weights/published.h"
 #include "models/models.h"
 
 #include <errno.h>

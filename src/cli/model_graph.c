@@ -3,10 +3,10 @@
 
 #include "cli/file_roles.h"
 #include "cli/result.h"
-#include "formats/load_weights.h"
 #include "formats/model_file.h"
-#include "formats/net.h"
-#include "formats/onnx_write.h"
+#include "formats/net/net.h"
+#include "formats/onnx/onnx_write.h"
+#include "formats/weights/load_weights.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "cli/look.h"
 #include "cli/recipe_text.h"
 #include "formats/model_kind.h"
-#include "formats/published.h"
+#include "formats/weights/published.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -2,9 +2,9 @@
 #include "formats/model_file.h"
 
 #include "base/file.h"
-#include "formats/keras.h"
+#include "formats/keras/keras.h"
 #include "formats/model_kind.h"
-#include "formats/net.h"
+#include "formats/net/net.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* formats/model_kind.c - see model_kind.h. */
 #include "formats/model_kind.h"
 
-#include "formats/checkpoint.h"
 #include "formats/mapped_file.h"
-#include "formats/net.h"
-#include "formats/torch_values.h"
+#include "formats/net/net.h"
+#include "formats/torch/torch_values.h"
+#include "formats/weights/checkpoint.h"
 #include "formats/zip_index.h"
 
 #include <dirent.h>

@@ -2,9 +2,9 @@
 #include "machine/machine_internal.h"
 
 #include "base/mem.h"
-#include "ops/conv2d.h"
-#include "ops/linear.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
+#include "ops/product/linear.h"
 
 struct probe_layer {
     struct pool *pool;

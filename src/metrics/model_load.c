@@ -5,9 +5,9 @@
 #include "base/cache.h"
 #include "base/mem.h"
 #include "base/processor.h"
-#include "formats/load_weights.h"
 #include "formats/model_file.h"
-#include "formats/published.h"
+#include "formats/weights/load_weights.h"
+#include "formats/weights/published.h"
 #include "run/run.h"
 
 #include <inttypes.h>

@@ -2,16 +2,16 @@
 #include "models/builder.h"
 
 #include "base/str.h"
-#include "ops/adaptive_avg_pool2d.h"
-#include "ops/batch_norm.h"
-#include "ops/clip.h"
-#include "ops/concat.h"
-#include "ops/conv2d.h"
-#include "ops/conv_transpose2d.h"
-#include "ops/dropout.h"
-#include "ops/linear.h"
-#include "ops/max_pool2d.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_transpose2d.h"
+#include "ops/math/clip.h"
+#include "ops/movement/concat.h"
+#include "ops/norm/batch_norm.h"
+#include "ops/norm/dropout.h"
 #include "ops/ops.h"
+#include "ops/pooling/adaptive_avg_pool2d.h"
+#include "ops/pooling/max_pool2d.h"
+#include "ops/product/linear.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,12 +3,12 @@
 #include "models/rcnn.h"
 
 #include "models/family.h"
-#include "ops/anchor_grid.h"
-#include "ops/mask_ops.h"
+#include "ops/detection/anchor_grid.h"
+#include "ops/detection/mask_ops.h"
+#include "ops/detection/roi_align.h"
+#include "ops/detection/rpn_decode.h"
+#include "ops/detection/rpn_top_k.h"
 #include "ops/ops.h"
-#include "ops/roi_align.h"
-#include "ops/rpn_decode.h"
-#include "ops/rpn_top_k.h"
 
 #include <stdio.h>
 #include <string.h>

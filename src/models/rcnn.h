@@ -7,9 +7,9 @@
 
 #include "models/builder.h"
 #include "models/resnet.h"
-#include "ops/box_detections.h"
-#include "ops/detection_transform.h"
-#include "ops/rpn_nms.h"
+#include "ops/detection/box_detections.h"
+#include "ops/detection/detection_transform.h"
+#include "ops/detection/rpn_nms.h"
 
 enum {
     RCNN_LEVELS = RESNET_LEVELS + 1, /* the extra one is the coarsest */

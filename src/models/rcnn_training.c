@@ -2,18 +2,18 @@
  * targets, samples and losses, with the thresholds of torchvision 0.14. */
 #include "models/rcnn.h"
 
-#include "ops/anchor_match.h"
-#include "ops/anchor_sample.h"
-#include "ops/box_loss.h"
-#include "ops/detection_targets.h"
-#include "ops/loss.h"
-#include "ops/mask_loss.h"
-#include "ops/mask_targets.h"
+#include "ops/detection/anchor_match.h"
+#include "ops/detection/anchor_sample.h"
+#include "ops/detection/detection_targets.h"
+#include "ops/detection/mask_targets.h"
+#include "ops/detection/roi_positives.h"
+#include "ops/detection/roi_sample.h"
+#include "ops/loss/box_loss.h"
+#include "ops/loss/loss.h"
+#include "ops/loss/mask_loss.h"
+#include "ops/loss/rpn_loss.h"
 #include "ops/ops.h"
-#include "ops/roi_positives.h"
-#include "ops/roi_sample.h"
-#include "ops/rpn_loss.h"
-#include "ops/train_pass.h"
+#include "passes/train_pass.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* ops/channel_rules.c - see channels.h: layers with weights, and what is done
  * to each channel alone. */
 #include "ops/channels.h"
-#include "ops/conv2d.h"
-#include "ops/conv_nd.h"
-#include "ops/conv_transpose2d.h"
-#include "ops/linear.h"
-#include "ops/matmul.h"
-#include "ops/normalize.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_nd.h"
+#include "ops/convolution/conv_transpose2d.h"
+#include "ops/detection/roi_align.h"
+#include "ops/norm/normalize.h"
 #include "ops/ops.h"
-#include "ops/quantize.h"
-#include "ops/roi_align.h"
+#include "ops/product/linear.h"
+#include "ops/product/matmul.h"
+#include "ops/product/quantize.h"
 
 enum { CHANNEL_AXIS = 1 };
 

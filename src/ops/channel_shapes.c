@@ -1,13 +1,13 @@
 /* ops/channel_shapes.c - see channels.h: ops that move, cut and join tensors.
  */
 #include "ops/channels.h"
-#include "ops/concat.h"
+#include "ops/math/reduce.h"
+#include "ops/math/softmax.h"
+#include "ops/movement/concat.h"
+#include "ops/movement/rearrange.h"
+#include "ops/movement/slice.h"
+#include "ops/movement/transpose.h"
 #include "ops/ops.h"
-#include "ops/rearrange.h"
-#include "ops/reduce.h"
-#include "ops/slice.h"
-#include "ops/softmax.h"
-#include "ops/transpose.h"
 
 static int from_front(int64_t axis, int rank)
 {

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "formats/model_file.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 #include "predict/describe_graph.h"
 

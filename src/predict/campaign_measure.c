@@ -10,8 +10,8 @@
 #include "formats/model_file.h"
 #include "graph/survey.h"
 #include "models/models.h"
-#include "ops/fuse.h"
-#include "ops/train_pass.h"
+#include "passes/fuse.h"
+#include "passes/train_pass.h"
 
 #include <stdint.h>
 #include <stdio.h>

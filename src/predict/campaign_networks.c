@@ -4,7 +4,7 @@
 #include "base/cache.h"
 #include "detect/recipe.h"
 #include "formats/model_file.h"
-#include "formats/net.h"
+#include "formats/net/net.h"
 #include "models/models.h"
 #include "predict/campaign_names.h"
 

@@ -6,12 +6,12 @@
 #include "predict/describe_graph.h"
 
 #include "base/mem.h"
-#include "ops/conv2d.h"
-#include "ops/conv_nd.h"
-#include "ops/matmul.h"
-#include "ops/max_pool2d.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_nd.h"
 #include "ops/ops.h"
-#include "ops/pool_nd.h"
+#include "ops/pooling/max_pool2d.h"
+#include "ops/pooling/pool_nd.h"
+#include "ops/product/matmul.h"
 
 struct describing {
     const struct graph *graph;

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "formats/model_file.h"
-#include "ops/fuse.h"
+#include "passes/fuse.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,0 +1,200 @@
+/* ops/convolution/conv_nd.c - see conv_nd.h. */
+#include "ops/convolution/conv_nd.h"
+
+#include "ops/convolution/conv_gradient.h"
+#include "ops/gradient.h"
+#include "ops/op_threads.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+enum { X, WEIGHT, BIAS, INPUTS };
+
+static enum assay_status check_shapes(const struct conv_nd_attrs *attrs,
+                                      const struct tensor *const *inputs,
+                                      struct error *err)
+{
+    const struct shape *x = &inputs[X]->shape, *w = &inputs[WEIGHT]->shape;
+    const struct shape *b = inputs[BIAS] ? &inputs[BIAS]->shape : NULL;
+    char x_text[64], w_text[64];
+
+    if (x->rank == attrs->window.rank + 2 && w->rank == x->rank &&
+        attrs->groups > 0 && w->dims[0] % attrs->groups == 0 &&
+        x->dims[1] % attrs->groups == 0 &&
+        w->dims[1] == x->dims[1] / attrs->groups &&
+        (!b || (b->rank == 1 && b->dims[0] == w->dims[0])))
+        return ASSAY_OK;
+    return error_set(
+        err, ASSAY_BAD_INPUT,
+        "x %s and weight %s in %lld groups do not fit, or the bias does not",
+        shape_text(x, x_text, sizeof x_text),
+        shape_text(w, w_text, sizeof w_text), (long long)attrs->groups);
+}
+
+static enum assay_status fit(const struct node *node,
+                             const struct tensor *const *inputs,
+                             struct fitted_window *fitted, struct error *err)
+{
+    struct window window = ((const struct conv_nd_attrs *)node->attrs)->window;
+
+    for (int i = 0; i < window.rank; i++)
+        window.kernel[i] = inputs[WEIGHT]->shape.dims[2 + i];
+    return window_fit(&window, &inputs[X]->shape, fitted, err);
+}
+
+static enum assay_status infer(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err)
+{
+    const struct conv_nd_attrs *attrs = node->attrs;
+    struct fitted_window fitted;
+    struct shape y = {0};
+    enum assay_status st = check_shapes(attrs, inputs, err);
+
+    if (!st)
+        st = fit(node, inputs, &fitted, err);
+    if (st)
+        return st;
+    y.dims[0] = inputs[X]->shape.dims[0];
+    y.dims[1] = inputs[WEIGHT]->shape.dims[0];
+    window_shape(&attrs->window, &fitted, &y);
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
+/* One channel of x under one channel of the kernel, at one position. */
+static float window_sum(const struct fitted_window *window, const float *x,
+                        const float *w, const int64_t at[WINDOW_MAX_RANK])
+{
+    int64_t first[WINDOW_MAX_RANK], end[WINDOW_MAX_RANK];
+    int64_t begin[WINDOW_MAX_RANK];
+    float sum = 0;
+
+    for (int i = 0; i < WINDOW_MAX_RANK; i++) {
+        window_reach(window, i, at[i], &first[i], &end[i]);
+        begin[i] = at[i] * window->stride[i] - window->before[i];
+    }
+    for (int64_t i = first[0]; i < end[0]; i++) {
+        for (int64_t j = first[1]; j < end[1]; j++) {
+            int64_t plane = begin[0] + i * window->dilation[0];
+            int64_t row = begin[1] + j * window->dilation[1];
+            const float *from =
+                x + (plane * window->in[1] + row) * window->in[2] + begin[2];
+            const float *kernel =
+                w + (i * window->kernel[1] + j) * window->kernel[2];
+
+            for (int64_t k = first[2]; k < end[2]; k++)
+                sum += from[k * window->dilation[2]] * kernel[k];
+        }
+    }
+    return sum;
+}
+
+static int64_t volume(const int64_t sizes[WINDOW_MAX_RANK])
+{
+    return sizes[0] * sizes[1] * sizes[2];
+}
+
+/* Channel o of image n. */
+static void convolve_channel(const struct node *node,
+                             const struct fitted_window *window,
+                             const struct tensor *const *inputs,
+                             const struct tensor *y, int64_t n, int64_t o)
+{
+    int64_t groups = ((const struct conv_nd_attrs *)node->attrs)->groups;
+    const struct shape *w = &inputs[WEIGHT]->shape;
+    int64_t group = o / (w->dims[0] / groups), depth = w->dims[1];
+    const float *x =
+        tensor_f32(inputs[X]) +
+        (n * inputs[X]->shape.dims[1] + group * depth) * volume(window->in);
+    const float *weight =
+        tensor_f32(inputs[WEIGHT]) + o * depth * volume(window->kernel);
+    float bias = inputs[BIAS] ? tensor_f32(inputs[BIAS])[o] : 0;
+    float *to = tensor_f32(y) + (n * w->dims[0] + o) * volume(window->out);
+    int64_t at[WINDOW_MAX_RANK];
+
+    for (at[0] = 0; at[0] < window->out[0]; at[0]++) {
+        for (at[1] = 0; at[1] < window->out[1]; at[1]++) {
+            for (at[2] = 0; at[2] < window->out[2]; at[2]++) {
+                float sum = bias;
+
+                for (int64_t c = 0; c < depth; c++)
+                    sum += window_sum(window, x + c * volume(window->in),
+                                      weight + c * volume(window->kernel), at);
+                *to++ = sum;
+            }
+        }
+    }
+}
+
+static enum assay_status forward(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    int64_t channels = outputs[0].shape.dims[1];
+    int64_t n = outputs[0].shape.dims[0] * channels;
+    struct fitted_window fitted;
+    enum assay_status st = fit(node, inputs, &fitted, err);
+
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(op_threads(context))
+    for (int64_t i = 0; i < n; i++)
+        convolve_channel(node, &fitted, inputs, &outputs[0], i / channels,
+                         i % channels);
+    return ASSAY_OK;
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct tensor *x = pass->inputs[X], *w = pass->inputs[WEIGHT];
+    struct conv_sides sides = {
+        .images = x->shape.dims[0],
+        .groups = ((const struct conv_nd_attrs *)node->attrs)->groups,
+        .small_channels = pass->dy[0]->shape.dims[1],
+        .large_channels = x->shape.dims[1]};
+    enum assay_status st = fit(node, pass->inputs, &sides.window, err);
+
+    if (st)
+        return st;
+    if (op_wants(pass, X))
+        conv_to_large(context, &sides, tensor_f32(w), tensor_f32(pass->dy[0]),
+                      tensor_f32(&pass->dx[X]));
+    if (op_wants(pass, WEIGHT))
+        conv_to_weight(context, &sides, tensor_f32(pass->dy[0]), tensor_f32(x),
+                       tensor_f32(&pass->dx[WEIGHT]));
+    if (op_wants(pass, BIAS))
+        gradient_channel_sums(context, pass->dy[0], &pass->dx[BIAS]);
+    return ASSAY_OK;
+}
+
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    const struct shape *w = &inputs[WEIGHT]->shape;
+    uint64_t each = 1;
+
+    (void)node;
+    for (int i = 1; i < w->rank; i++)
+        each *= (uint64_t)w->dims[i];
+    cost->macs += tensor_elements(&outputs[0]) * each;
+}
+
+const struct op_class op_conv_nd = {
+    .name = "ConvNd",
+    .attrs_bytes = sizeof(struct conv_nd_attrs),
+    .min_inputs = INPUTS,
+    .max_inputs = INPUTS,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = infer,
+    .forward = forward,
+    .cost = count_cost,
+    .backward = backward,
+    .backward_reads = gradient_reads_factors,
+    .is_f32 = true,
+};

@@ -1,0 +1,83 @@
+/* ops/math/clip.c - see clip.h. */
+#include "ops/math/clip.h"
+
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+#include <assert.h>
+
+const struct clip_attrs *clip_attrs(const struct node *node)
+{
+    assert(node->op == &op_clip);
+    return node->attrs;
+}
+
+static enum assay_status infer(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err)
+{
+    (void)node;
+    rule_set(&outputs[0], DTYPE_F32, &inputs[0]->shape);
+    return rule_dtype(inputs, 0, DTYPE_F32, err);
+}
+
+/* A NaN stays one; where the bounds have changed places, the upper one wins. */
+static float clip(const struct clip_attrs *attrs, float x)
+{
+    if (x < attrs->low)
+        x = attrs->low;
+    return x > attrs->high ? attrs->high : x;
+}
+
+static enum assay_status forward(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    const struct clip_attrs *attrs = clip_attrs(node);
+    const float *x = tensor_f32(inputs[0]);
+    float *y = tensor_f32(&outputs[0]);
+    size_t n = tensor_elements(&outputs[0]);
+
+    (void)context, (void)err;
+    for (size_t i = 0; i < n; i++)
+        y[i] = clip(attrs, x[i]);
+    return ASSAY_OK;
+}
+
+/* At the bounds the slope is 0, as that of PyTorch's ReLU6. */
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct clip_attrs *attrs = clip_attrs(node);
+    const float *y = tensor_f32(&pass->outputs[0]);
+    const float *dy = tensor_f32(pass->dy[0]);
+    float *dx = tensor_f32(&pass->dx[0]);
+    size_t n = tensor_elements(&pass->dx[0]);
+    int parts = gradient_parts(context, n);
+
+    (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (size_t i = 0; i < n; i++)
+        dx[i] = y[i] <= attrs->low || y[i] >= attrs->high ? 0 : dy[i];
+    return ASSAY_OK;
+}
+
+const struct op_class op_clip = {
+    .name = "Clip",
+    .attrs_bytes = sizeof(struct clip_attrs),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = infer,
+    .forward = forward,
+    .cost = rule_cost_elementwise,
+    .backward = backward,
+    .backward_reads = gradient_reads_output,
+    .is_cheap = true,
+    .is_f32 = true,
+};

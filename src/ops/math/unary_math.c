@@ -1,0 +1,377 @@
+/* ops/math/unary_math.c - see unary_math.h.
+ *
+ * A line of the list makes an op: its expression is compiled for each type it
+ * is defined for. */
+#include "ops/math/unary_math.h"
+
+#include "base/variants.h"
+#include "ops/gradient.h"
+#include "ops/math/vector_math.h"
+#include "ops/op_threads.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+#include "ops/widen.h"
+
+#include <math.h>
+
+enum { parallel_elements = 1 << 14 };
+
+/* A kernel: n elements of one type. */
+typedef void unary_row(const struct unary_attrs *attrs, const void *from,
+                       void *to, size_t n);
+
+/* The functions of the math library by type. */
+#define BY_TYPE(x, for_float, for_double)                                      \
+    _Generic((x), float : for_float, default : for_double)(x)
+#define ACOS(x)    BY_TYPE(x, acosf, acos)
+#define ACOSH(x)   BY_TYPE(x, acoshf, acosh)
+#define ASIN(x)    BY_TYPE(x, asinf, asin)
+#define ASINH(x)   BY_TYPE(x, asinhf, asinh)
+#define ATAN(x)    BY_TYPE(x, atanf, atan)
+#define ATANH(x)   BY_TYPE(x, atanhf, atanh)
+#define CEIL(x)    BY_TYPE(x, ceilf, ceil)
+#define COS(x)     BY_TYPE(x, cosf, cos)
+#define COSH(x)    BY_TYPE(x, coshf, cosh)
+#define ERF(x)     BY_TYPE(x, erff, erf)
+#define EXP(x)     BY_TYPE(x, vector_exp, exp)
+#define EXPM1(x)   BY_TYPE(x, expm1f, expm1)
+#define FLOOR(x)   BY_TYPE(x, floorf, floor)
+#define LOG(x)     BY_TYPE(x, logf, log)
+#define LOG1P(x)   BY_TYPE(x, log1pf, log1p)
+#define RINT(x)    BY_TYPE(x, rintf, rint)
+#define SIGMOID(x) BY_TYPE(x, vector_sigmoid, sigmoid)
+#define SIN(x)     BY_TYPE(x, sinf, sin)
+#define SINH(x)    BY_TYPE(x, sinhf, sinh)
+#define SQRT(x)    BY_TYPE(x, sqrtf, sqrt)
+#define TAN(x)     BY_TYPE(x, tanf, tan)
+#define TANH(x)    BY_TYPE(x, vector_tanh, tanh)
+#define ABS(x)     ((x) < 0 ? -(x) : (x))
+#define SIGN(x)    ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) == 0 ? 0 : (x))
+/* Without exp() of large numbers, which would overflow. */
+#define SOFTPLUS(x)        (((x) > 0 ? (x) : 0) + LOG1P(EXP(-ABS(x))))
+#define HELD(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+/* X(symbol, name, expression of x, a and b, what the slope is told by, slope):
+ * in float32 and float64. Slopes are of float32, from x, from y, or from
+ * neither. */
+#define FLOAT_UNARY_LIST(X)                                                    \
+    X(acos, "Acos", ACOS(x), x, -1 / SQRT(1 - x * x))                          \
+    X(acosh, "Acosh", ACOSH(x), x, 1 / SQRT(x * x - 1))                        \
+    X(asin, "Asin", ASIN(x), x, 1 / SQRT(1 - x * x))                           \
+    X(asinh, "Asinh", ASINH(x), x, 1 / SQRT(x * x + 1))                        \
+    X(atan, "Atan", ATAN(x), x, 1 / (1 + x * x))                               \
+    X(atanh, "Atanh", ATANH(x), x, 1 / (1 - x * x))                            \
+    X(celu, "Celu", x > 0 ? x : a * EXPM1(x / a), y, y > 0 ? 1 : y / a + 1)    \
+    X(cos, "Cos", COS(x), x, -SIN(x))                                          \
+    X(cosh, "Cosh", COSH(x), x, SINH(x))                                       \
+    X(elu, "Elu", x > 0 ? x : a * EXPM1(x), y, y > 0 ? 1 : y + a)              \
+    X(erf, "Erf", ERF(x), x, 2 * root_pi * EXP(-x * x))                        \
+    X(exp, "Exp", EXP(x), y, y)                                                \
+    X(gelu, "Gelu", x *(1 + ERF(x * half_root)) / 2, x,                        \
+      (1 + ERF(x * half_root)) / 2 +                                           \
+          x * half_root * root_pi * EXP(-x * x / 2))                           \
+    X(hard_sigmoid, "HardSigmoid", HELD(a *x + b, 0, 1), y,                    \
+      y > 0 && y < 1 ? a : 0)                                                  \
+    X(hard_swish, "HardSwish", x *HELD(x + 3, 0, 6) / 6, x,                    \
+      x < -3  ? 0                                                              \
+      : x > 3 ? 1                                                              \
+              : x / 3 + half)                                                  \
+    X(leaky_relu, "LeakyRelu", x < 0 ? a * x : x, x, x < 0 ? a : 1)            \
+    X(log, "Log", LOG(x), x, 1 / x)                                            \
+    X(mish, "Mish", x *TANH(SOFTPLUS(x)), x, slope_of_mish(x))                 \
+    X(reciprocal, "Reciprocal", 1 / x, y, -y * y)                              \
+    X(selu, "Selu", b *(x > 0 ? x : a * EXPM1(x)), y, y > 0 ? b : y + a * b)   \
+    X(sigmoid, "Sigmoid", SIGMOID(x), y, y *(1 - y))                           \
+    X(silu, "SiLU", x *SIGMOID(x), x, SIGMOID(x) * (1 + x * (1 - SIGMOID(x)))) \
+    X(sin, "Sin", SIN(x), x, COS(x))                                           \
+    X(sinh, "Sinh", SINH(x), x, COSH(x))                                       \
+    X(softplus, "Softplus", SOFTPLUS(x), x, SIGMOID(x))                        \
+    X(softsign, "Softsign", x / (1 + ABS(x)), x,                               \
+      1 / ((1 + ABS(x)) * (1 + ABS(x))))                                       \
+    X(sqrt, "Sqrt", SQRT(x), y, half / y)                                      \
+    X(tan, "Tan", TAN(x), y, 1 + y * y)                                        \
+    X(tanh, "Tanh", TANH(x), y, 1 - y * y)                                     \
+    X(thresholded_relu, "ThresholdedRelu", x > a ? x : 0, x, x > a ? 1 : 0)
+
+/* Steps, of which no gradient passes. */
+#define STEP_UNARY_LIST(X)                                                     \
+    X(ceil, "Ceil", CEIL(x), none, 0)                                          \
+    X(floor, "Floor", FLOOR(x), none, 0)                                       \
+    X(round, "Round", RINT(x), none, 0)
+#define SIGNED_STEP_UNARY_LIST(X) X(sign, "Sign", SIGN(x), none, 0)
+
+/* As the first list, for signed integers too. */
+#define SIGNED_UNARY_LIST(X)                                                   \
+    X(abs, "Abs", ABS(x), x, SIGN(x))                                          \
+    X(neg, "Neg", -x, none, -1)                                                \
+    X(shrink, "Shrink", x<-a ? x + b : x> a ? x - b : 0, x,                    \
+      x<-a || x> a ? 1 : 0)
+
+/* From float32 and float64 to bool. */
+#define TEST_UNARY_LIST(X)                                                     \
+    X(is_nan, "IsNaN", isnan(x))                                               \
+    X(is_inf, "IsInf", isinf(x) && (x < 0 ? a : b) != 0)
+
+#define ROW(function, type, made, expression)                                  \
+    VARIANTS(void, function,                                                   \
+             (const struct unary_attrs *attrs, const void *from, void *to,     \
+              size_t n),                                                       \
+             (attrs, from, to, n))                                             \
+    {                                                                          \
+        const type half_root = (type)0.70710678118654752440;                   \
+        const type a = (type)attrs->alpha, b = (type)attrs->beta;              \
+        const type *read = from;                                               \
+        made *write = to;                                                      \
+                                                                               \
+        (void)half_root, (void)a, (void)b;                                     \
+        for (size_t i = 0; i < n; i++) {                                       \
+            const type x = read[i];                                            \
+                                                                               \
+            write[i] = (made)(expression);                                     \
+        }                                                                      \
+    }
+
+#define FLOAT_ROWS(symbol, name, expression, ...)                              \
+    ROW(symbol##_f32, float, float, expression)                                \
+    ROW(symbol##_f64, double, double, expression)
+#define SIGNED_ROWS(symbol, name, expression, ...)                             \
+    FLOAT_ROWS(symbol, name, expression, none)                                 \
+    ROW(symbol##_i64, int64_t, int64_t, expression)
+#define TEST_ROWS(symbol, name, expression)                                    \
+    ROW(symbol##_f32, float, uint8_t, expression)                              \
+    ROW(symbol##_f64, double, uint8_t, expression)
+FLOAT_UNARY_LIST(FLOAT_ROWS)
+STEP_UNARY_LIST(FLOAT_ROWS)
+SIGNED_UNARY_LIST(SIGNED_ROWS)
+SIGNED_STEP_UNARY_LIST(SIGNED_ROWS)
+TEST_UNARY_LIST(TEST_ROWS)
+ROW(not_bool, uint8_t, uint8_t, !x)
+
+/* A kernel of a gradient: `told` is x or y. */
+typedef void slope_row(const struct unary_attrs *attrs, const float *told,
+                       const float *dy, float *dx, size_t n);
+
+VARIANT_PART float slope_of_mish(float x)
+{
+    float t = vector_tanh(SOFTPLUS(x));
+
+    return t + x * vector_sigmoid(x) * (1 - t * t);
+}
+
+#define SLOPE(symbol, name, expression, told_by, slope)                        \
+    VARIANTS(void, symbol##_slope,                                             \
+             (const struct unary_attrs *attrs, const float *told,              \
+              const float *dy, float *dx, size_t n),                           \
+             (attrs, told, dy, dx, n))                                         \
+    {                                                                          \
+        const float half_root = 0.70710678F, root_pi = 0.56418958F,            \
+                    half = .5F;                                                \
+        const float a = (float)attrs->alpha, b = (float)attrs->beta;           \
+                                                                               \
+        (void)half_root, (void)root_pi, (void)half, (void)a, (void)b;          \
+        for (size_t i = 0; i < n; i++) {                                       \
+            const float told_by = told[i];                                     \
+                                                                               \
+            (void)told_by;                                                     \
+            dx[i] = dy[i] * (slope);                                           \
+        }                                                                      \
+    }
+FLOAT_UNARY_LIST(SLOPE)
+SIGNED_UNARY_LIST(SLOPE)
+
+/* ---- the ops ---------------------------------------------------------- */
+
+static const struct unary {
+    const struct op_class *op;
+    unary_row *f32, *f64, *i64, *truth;
+    slope_row *slope;
+    struct op_reads reads; /* of a slope */
+} unaries[] = {
+#define TOLD_BY_x                                                              \
+    {                                                                          \
+        .inputs = 1                                                            \
+    }
+#define TOLD_BY_y                                                              \
+    {                                                                          \
+        .outputs = 1                                                           \
+    }
+#define TOLD_BY_none                                                           \
+    {                                                                          \
+        0                                                                      \
+    }
+#define FLOAT_ENTRY(symbol, name, ...)                                         \
+    {.op = &op_##symbol, .f32 = symbol##_f32, .f64 = symbol##_f64},
+#define SMOOTH_ENTRY(symbol, name, expression, told_by, ...)                   \
+    {.op = &op_##symbol,                                                       \
+     .f32 = symbol##_f32,                                                      \
+     .f64 = symbol##_f64,                                                      \
+     .slope = symbol##_slope,                                                  \
+     .reads = TOLD_BY_##told_by},
+#define SIGNED_ENTRY(symbol, name, expression, told_by, ...)                   \
+    {.op = &op_##symbol,                                                       \
+     .f32 = symbol##_f32,                                                      \
+     .f64 = symbol##_f64,                                                      \
+     .i64 = symbol##_i64,                                                      \
+     .slope = symbol##_slope,                                                  \
+     .reads = TOLD_BY_##told_by},
+#define SIGNED_STEP_ENTRY(symbol, name, ...)                                   \
+    {.op = &op_##symbol,                                                       \
+     .f32 = symbol##_f32,                                                      \
+     .f64 = symbol##_f64,                                                      \
+     .i64 = symbol##_i64},
+    FLOAT_UNARY_LIST(SMOOTH_ENTRY) STEP_UNARY_LIST(FLOAT_ENTRY)
+        SIGNED_UNARY_LIST(SIGNED_ENTRY)
+            SIGNED_STEP_UNARY_LIST(SIGNED_STEP_ENTRY)
+                TEST_UNARY_LIST(FLOAT_ENTRY){.op = &op_not, .truth = not_bool},
+};
+
+static const struct unary *find_unary(const struct node *node)
+{
+    const struct unary *unary = unaries;
+
+    while (unary->op != node->op)
+        unary++;
+    return unary;
+}
+
+static unary_row *find_row(const struct node *node, enum dtype dtype)
+{
+    const struct unary *unary = find_unary(node);
+
+    if (dtype == DTYPE_F32)
+        return unary->f32;
+    if (dtype == DTYPE_F64)
+        return unary->f64;
+    return dtype == DTYPE_BOOL ? unary->truth : unary->i64;
+}
+
+/* Elements of so many bytes, dealt out to the threads. */
+static void run_row(const struct op_context *context, const struct node *node,
+                    unary_row *row, const char *from, size_t read, char *to,
+                    size_t write, size_t n)
+{
+    size_t parts = n < parallel_elements ? 1 : (size_t)op_threads(context);
+
+#pragma omp parallel for num_threads((int)parts) if (parts > 1)
+    for (size_t i = 0; i < parts; i++) {
+        size_t first = n * i / parts, last = n * (i + 1) / parts;
+
+        row(node->attrs, from + first * read, to + first * write, last - first);
+    }
+}
+
+void unary_run_f32(const struct op_context *context, const struct node *node,
+                   const float *x, float *y, size_t n)
+{
+    run_row(context, node, find_row(node, DTYPE_F32), (const char *)x,
+            sizeof *x, (char *)y, sizeof *y, n);
+}
+
+static enum assay_status kernel(const struct op_context *context,
+                                const struct node *node,
+                                const struct tensor *const *inputs,
+                                struct tensor *outputs, struct error *err)
+{
+    unary_row *row = find_row(node, inputs[0]->dtype);
+
+    if (!row)
+        return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
+                         node->op->name, dtype_name(inputs[0]->dtype));
+    run_row(context, node, row, tensor_data(inputs[0]),
+            dtype_bytes(inputs[0]->dtype), tensor_data(&outputs[0]),
+            dtype_bytes(outputs[0].dtype), tensor_elements(inputs[0]));
+    return ASSAY_OK;
+}
+
+WIDEN_FORWARD(forward, kernel)
+
+static enum assay_status infer_same(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *err)
+{
+    (void)node, (void)err;
+    rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
+    return ASSAY_OK;
+}
+
+static enum assay_status infer_truth(const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *outputs, struct error *err)
+{
+    (void)node, (void)err;
+    rule_set(&outputs[0], DTYPE_BOOL, &inputs[0]->shape);
+    return ASSAY_OK;
+}
+
+static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+{
+    (void)wanted;
+    return find_unary(node)->reads;
+}
+
+void unary_backward_f32(const struct op_context *context,
+                        const struct node *node, const float *told,
+                        const float *dy, float *dx, size_t n)
+{
+    const struct unary *unary = find_unary(node);
+    size_t parts = (size_t)gradient_parts(context, n);
+
+#pragma omp parallel for num_threads((int)parts) if (parts > 1)
+    for (size_t i = 0; i < parts; i++) {
+        size_t first = n * i / parts, last = n * (i + 1) / parts;
+
+        unary->slope(node->attrs, told + first, dy + first, dx + first,
+                     last - first);
+    }
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct unary *unary = find_unary(node);
+    const float *dy = tensor_f32(pass->dy[0]), *told = dy;
+
+    (void)err;
+    if (unary->reads.inputs)
+        told = tensor_f32(pass->inputs[0]);
+    if (unary->reads.outputs)
+        told = tensor_f32(&pass->outputs[0]);
+    unary_backward_f32(context, node, told, dy, tensor_f32(&pass->dx[0]),
+                       tensor_elements(pass->dy[0]));
+    return ASSAY_OK;
+}
+
+#define CLASS(symbol, text, inferred, passes, reads)                           \
+    const struct op_class op_##symbol = {                                      \
+        .name = text,                                                          \
+        .attrs_bytes = sizeof(struct unary_attrs),                             \
+        .min_inputs = 1,                                                       \
+        .max_inputs = 1,                                                       \
+        .min_outputs = 1,                                                      \
+        .max_outputs = 1,                                                      \
+        .infer = inferred,                                                     \
+        .forward = forward,                                                    \
+        .cost = rule_cost_elementwise,                                         \
+        .backward = passes,                                                    \
+        .backward_reads = reads,                                               \
+        .is_cheap = true,                                                      \
+    };
+#define SMOOTH_CLASS(symbol, text, ...)                                        \
+    CLASS(symbol, text, infer_same, backward, backward_reads)
+#define STEP_CLASS(symbol, text, ...)                                          \
+    CLASS(symbol, text, infer_same, NULL, NULL)
+#define TRUTH_CLASS(symbol, text, expression)                                  \
+    CLASS(symbol, text, infer_truth, NULL, NULL)
+FLOAT_UNARY_LIST(SMOOTH_CLASS)
+STEP_UNARY_LIST(STEP_CLASS)
+SIGNED_UNARY_LIST(SMOOTH_CLASS)
+SIGNED_STEP_UNARY_LIST(STEP_CLASS)
+TEST_UNARY_LIST(TRUTH_CLASS)
+TRUTH_CLASS(not, "Not", )

@@ -1,0 +1,166 @@
+/* ops/pooling/avg_pool2d.c - see avg_pool2d.h. */
+#include "ops/pooling/avg_pool2d.h"
+
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+#include <assert.h>
+
+const struct avg_pool2d_attrs *avg_pool2d_attrs(const struct node *node)
+{
+    assert(node->op == &op_avg_pool2d);
+    return node->attrs;
+}
+
+static enum assay_status infer(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
+    enum assay_status st = rule_rank(inputs, 0, 4, err);
+    struct shape y = inputs[0]->shape;
+
+    if (st)
+        return st;
+    for (int i = 0; i < 2; i++) {
+        y.dims[2 + i] =
+            rule_windows(y.dims[2 + i], attrs->kernel[i], attrs->stride[i], 1,
+                         attrs->before[i], attrs->after[i], attrs->ceil);
+        if (y.dims[2 + i] <= 0)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "a window of %lld does not fit into %lld",
+                             (long long)attrs->kernel[i],
+                             (long long)inputs[0]->shape.dims[2 + i]);
+        if (attrs->kernel[i] > RULE_MAX_POOL)
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "a window of %lld; %d is the most",
+                             (long long)attrs->kernel[i], RULE_MAX_POOL);
+    }
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
+/* Part of a window along one side: from `first` to before `end`, and how much
+ * of the window is divided by. */
+struct reach {
+    int64_t first, end, counted;
+};
+
+static struct reach reach_of(const struct avg_pool2d_attrs *attrs, int side,
+                             int64_t size, int64_t window)
+{
+    int64_t from = window * attrs->stride[side] - attrs->before[side];
+    int64_t to = from + attrs->kernel[side];
+    int64_t padded = size + attrs->after[side];
+    struct reach reach = {.first = from < 0 ? 0 : from,
+                          .end = to > size ? size : to};
+
+    /* What ceil adds behind the padding is never counted, as in PyTorch. */
+    if (attrs->counts_padding)
+        reach.counted = (to > padded ? padded : to) - from;
+    else
+        reach.counted = reach.end - reach.first;
+    return reach;
+}
+
+static float window_mean(const float *plane, int64_t width,
+                         const struct reach *rows, const struct reach *cols)
+{
+    float sum = 0;
+
+    for (int64_t i = rows->first; i < rows->end; i++) {
+        for (int64_t j = cols->first; j < cols->end; j++)
+            sum += plane[i * width + j];
+    }
+    return sum / (float)(rows->counted * cols->counted);
+}
+
+static enum assay_status forward(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
+    const struct shape *x = &inputs[0]->shape, *y = &outputs[0].shape;
+    const float *plane = tensor_f32(inputs[0]);
+    float *to = tensor_f32(&outputs[0]);
+
+    (void)context, (void)err;
+    for (int64_t c = 0; c < x->dims[0] * x->dims[1]; c++) {
+        for (int64_t i = 0; i < y->dims[2]; i++) {
+            struct reach rows = reach_of(attrs, 0, x->dims[2], i);
+
+            for (int64_t j = 0; j < y->dims[3]; j++) {
+                struct reach cols = reach_of(attrs, 1, x->dims[3], j);
+
+                *to++ = window_mean(plane, x->dims[3], &rows, &cols);
+            }
+        }
+        plane += x->dims[2] * x->dims[3];
+    }
+    return ASSAY_OK;
+}
+
+/* Every value of a window gets its share of dy. */
+static void spread_share(float *plane, int64_t width, const struct reach *rows,
+                         const struct reach *cols, float dy)
+{
+    float share = dy / (float)(rows->counted * cols->counted);
+
+    for (int64_t i = rows->first; i < rows->end; i++) {
+        for (int64_t j = cols->first; j < cols->end; j++)
+            plane[i * width + j] += share;
+    }
+}
+
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
+    const int64_t *x = pass->inputs[0]->shape.dims;
+    const int64_t *y = pass->dy[0]->shape.dims;
+    int parts = gradient_parts(context, tensor_elements(&pass->dx[0]));
+
+    (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t c = 0; c < x[0] * x[1]; c++) {
+        const float *dy = tensor_f32(pass->dy[0]) + c * y[2] * y[3];
+        float *dx = tensor_f32(&pass->dx[0]) + c * x[2] * x[3];
+
+        for (int64_t i = 0; i < y[2] * y[3]; i++) {
+            struct reach rows = reach_of(attrs, 0, x[2], i / y[3]);
+            struct reach cols = reach_of(attrs, 1, x[3], i % y[3]);
+
+            spread_share(dx, x[3], &rows, &cols, dy[i]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static void count_cost(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct tensor *outputs, struct cost *cost)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
+
+    (void)inputs;
+    cost->flops += tensor_elements(&outputs[0]) *
+                   (uint64_t)(attrs->kernel[0] * attrs->kernel[1]);
+}
+
+const struct op_class op_avg_pool2d = {
+    .name = "AvgPool2d",
+    .attrs_bytes = sizeof(struct avg_pool2d_attrs),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = infer,
+    .forward = forward,
+    .cost = count_cost,
+    .backward = backward,
+    .is_f32 = true,
+};

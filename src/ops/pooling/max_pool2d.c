@@ -1,0 +1,138 @@
+/* ops/pooling/max_pool2d.c - see max_pool2d.h. */
+#include "ops/pooling/max_pool2d.h"
+
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+#include <assert.h>
+#include <math.h>
+
+const struct max_pool2d_attrs *max_pool2d_attrs(const struct node *node)
+{
+    assert(node->op == &op_max_pool2d);
+    return node->attrs;
+}
+
+static enum assay_status infer(const struct node *node,
+                               const struct tensor *const *inputs,
+                               struct tensor *outputs, struct error *err)
+{
+    const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
+    enum assay_status st = rule_rank(inputs, 0, 4, err);
+    struct shape y = inputs[0]->shape;
+
+    if (st)
+        return st;
+    for (int i = 0; i < 2; i++) {
+        y.dims[2 + i] =
+            rule_windows(y.dims[2 + i], attrs->kernel[i], attrs->stride[i], 1,
+                         attrs->before[i], attrs->after[i], attrs->ceil);
+        if (y.dims[2 + i] <= 0)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "a window of %lld does not fit into %lld",
+                             (long long)attrs->kernel[i],
+                             (long long)inputs[0]->shape.dims[2 + i]);
+        if (attrs->kernel[i] > RULE_MAX_POOL)
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "a window of %lld; %d is the most",
+                             (long long)attrs->kernel[i], RULE_MAX_POOL);
+    }
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
+/* Where in the plane the largest is; the first of equals, -1 of nothing. */
+static int64_t find_max(const struct max_pool2d_attrs *attrs,
+                        const struct shape *x, const float *plane, int64_t top,
+                        int64_t left)
+{
+    int64_t bottom = top + attrs->kernel[0], right = left + attrs->kernel[1];
+    float best = -INFINITY;
+    int64_t found = -1;
+
+    if (bottom > x->dims[2])
+        bottom = x->dims[2];
+    if (right > x->dims[3])
+        right = x->dims[3];
+    for (int64_t i = top < 0 ? 0 : top; i < bottom; i++) {
+        for (int64_t j = left < 0 ? 0 : left; j < right; j++) {
+            int64_t at = i * x->dims[3] + j;
+
+            if (found < 0 || plane[at] > best || isnan(plane[at]))
+                best = plane[found = at];
+        }
+    }
+    return found;
+}
+
+static enum assay_status forward(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *outputs, struct error *err)
+{
+    const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
+    const struct shape *x = &inputs[0]->shape, *y = &outputs[0].shape;
+    const float *plane = tensor_f32(inputs[0]);
+    float *to = tensor_f32(&outputs[0]);
+
+    (void)context, (void)err;
+    for (int64_t c = 0; c < x->dims[0] * x->dims[1]; c++) {
+        for (int64_t i = 0; i < y->dims[2]; i++) {
+            for (int64_t j = 0; j < y->dims[3]; j++) {
+                int64_t at = find_max(attrs, x, plane,
+                                      i * attrs->stride[0] - attrs->before[0],
+                                      j * attrs->stride[1] - attrs->before[1]);
+
+                *to++ = at < 0 ? -INFINITY : plane[at];
+            }
+        }
+        plane += x->dims[2] * x->dims[3];
+    }
+    return ASSAY_OK;
+}
+
+/* The largest of each window gets all of its dy. */
+static enum assay_status backward(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct op_backward *pass,
+                                  struct error *err)
+{
+    const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
+    const struct shape *x = &pass->inputs[0]->shape;
+    const int64_t *y = pass->dy[0]->shape.dims;
+    int parts = gradient_parts(context, tensor_elements(&pass->dx[0]));
+
+    (void)err;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int64_t c = 0; c < x->dims[0] * x->dims[1]; c++) {
+        int64_t size = x->dims[2] * x->dims[3];
+        const float *plane = tensor_f32(pass->inputs[0]) + c * size;
+        const float *dy = tensor_f32(pass->dy[0]) + c * y[2] * y[3];
+        float *dx = tensor_f32(&pass->dx[0]) + c * size;
+
+        for (int64_t i = 0; i < y[2] * y[3]; i++) {
+            int64_t at = find_max(
+                attrs, x, plane, i / y[3] * attrs->stride[0] - attrs->before[0],
+                i % y[3] * attrs->stride[1] - attrs->before[1]);
+
+            if (at >= 0)
+                dx[at] += dy[i];
+        }
+    }
+    return ASSAY_OK;
+}
+
+const struct op_class op_max_pool2d = {
+    .name = "MaxPool2d",
+    .attrs_bytes = sizeof(struct max_pool2d_attrs),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .backward_reads = gradient_reads_input,
+    .is_f32 = true,
+};
