@@ -32,6 +32,43 @@ static enum assay_status check_options(const struct graph *graph,
     return ASSAY_OK;
 }
 
+static void find_node_channels(struct channels *channels, size_t at)
+{
+    const struct node *node = graph_node(channels->graph, at);
+
+    channels->node = at;
+    if (node->op->channels && !(channels->is_fixed && channels->is_fixed[at]))
+        node->op->channels(channels, node);
+    else
+        channels_fix_inputs(channels, node);
+}
+
+/* Finds out what goes together. The graph and its survey are borrowed. */
+static enum assay_status find_channels(struct channels *channels,
+                                       const struct graph *graph,
+                                       const struct survey *survey,
+                                       struct error *err)
+{
+    size_t n = graph_value_count(graph);
+
+    channels->graph = graph;
+    channels->survey = survey;
+    channels->values = mem_array(n, sizeof *channels->values);
+    channels->is_out_of_memory = !channels->values;
+    if (channels->values)
+        channels_new(channels, 1); /* CHANNEL_FIXED */
+    for (size_t i = 0;
+         !channels->is_out_of_memory && i < graph_node_count(graph); i++)
+        find_node_channels(channels, i);
+    for (size_t i = 0;
+         !channels->is_out_of_memory && i < graph_output_count(graph); i++)
+        channels_fix_value(channels, graph_output_at(graph, i, NULL));
+    return channels->is_out_of_memory
+               ? error_nomem(err, n * sizeof *channels->values,
+                             "the channels of a model")
+               : ASSAY_OK;
+}
+
 /* What a value should have become. */
 static struct shape expected_shape(const struct prune_choice *choice,
                                    uint32_t value)
@@ -126,7 +163,7 @@ static enum assay_status attempt_run(const struct attempt *attempt,
     struct prune_choice choice = {0};
     struct survey survey = {0};
     enum assay_status st =
-        channels_find(&channels, attempt->graph, &attempt->survey, err);
+        find_channels(&channels, attempt->graph, &attempt->survey, err);
 
     if (!st)
         st = prune_choose(&choice, &channels, attempt->options, report, err);

@@ -446,6 +446,23 @@ static enum assay_status check_kind(const struct ranges *ranges,
         network, 100 * share, bounded->words);
 }
 
+/* The same for layers that no fingerprint knows. */
+static enum assay_status check_uncounted(const struct description *description,
+                                         struct error *err)
+{
+    double macs = description->uncounted_macs;
+    double share = macs / fmax(macs + description_macs(description), 1);
+
+    if (share <= most_unseen)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "%s lies outside of what the fingerprint has seen: %.0f "
+                     "%% of its multiply-adds are in layers that predictions "
+                     "do not count (%s)",
+                     description->network, 100 * share,
+                     description->uncounted[0].op);
+}
+
 enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
                                     enum stage stage,
                                     const struct description *description,
@@ -476,5 +493,5 @@ enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
         st = check_kind(ranges, &kinds[i],
                         x[kinds[i].feature] / fmax(x[LAYER_GEMM], 1),
                         description->network, err);
-    return st;
+    return st ? st : check_uncounted(description, err);
 }

@@ -5,8 +5,8 @@
 #include "base/file_guard.h"
 #include "base/mem.h"
 #include "formats/onnx/onnx_data.h"
-#include "formats/onnx/onnx_export.h"
 #include "formats/onnx/wire_put.h"
+#include "ops/onnx_sink.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,28 @@ enum { TENSOR_ELEMENT = 1, TENSOR_SHAPE };
 enum { SHAPE_DIM = 1 };
 enum { DIM_VALUE = 1, DIM_NAME };
 
-static bool check(struct onnx_export *to, bool is_put)
+/* A file on its way; an onnx_sink for the ops. The first failure is
+ * remembered. */
+struct onnx_export {
+    struct onnx_sink sink;
+    struct str nodes;        /* of the GraphProto, with their tags */
+    struct str initializers; /* small ones that ops made */
+    struct str *names;       /* one a value */
+    int64_t opset;
+    size_t n_made; /* names that ops made */
+
+    struct str path;       /* the name of the node that is written */
+    struct str attributes; /* of the op that is being written */
+    enum assay_status st;
+    struct error *err;
+};
+
+static struct onnx_export *export_of(struct onnx_sink *sink)
+{
+    return (struct onnx_export *)sink; /* its first member */
+}
+
+static bool onnx_write_check(struct onnx_export *to, bool is_put)
 {
     if (!is_put && !to->st)
         to->st = error_nomem(to->err, to->nodes.n, "an ONNX file");
@@ -53,50 +74,60 @@ static bool check(struct onnx_export *to, bool is_put)
 static void put_attribute(struct onnx_export *to, const char *name,
                           struct str *attribute, int64_t type)
 {
-    check(to, wire_put_text(attribute, ATTRIBUTE_NAME, name) &&
-                  wire_put_int(attribute, ATTRIBUTE_TYPE, type) &&
-                  wire_put_message(to->attributes, NODE_ATTRIBUTE, attribute));
+    onnx_write_check(
+        to, wire_put_text(attribute, ATTRIBUTE_NAME, name) &&
+                wire_put_int(attribute, ATTRIBUTE_TYPE, type) &&
+                wire_put_message(&to->attributes, NODE_ATTRIBUTE, attribute));
     str_release(attribute);
 }
 
-void onnx_attr_int(struct onnx_export *to, const char *name, int64_t value)
+static void onnx_write_int(struct onnx_sink *sink, const char *name,
+                           int64_t value)
 {
+    struct onnx_export *to = export_of(sink);
     struct str attribute = {0};
 
-    check(to, wire_put_int(&attribute, ATTRIBUTE_I, value));
+    onnx_write_check(to, wire_put_int(&attribute, ATTRIBUTE_I, value));
     put_attribute(to, name, &attribute, TYPE_INT);
 }
 
-void onnx_attr_float(struct onnx_export *to, const char *name, double value)
+static void onnx_write_float(struct onnx_sink *sink, const char *name,
+                             double value)
 {
+    struct onnx_export *to = export_of(sink);
     struct str attribute = {0};
 
-    check(to, wire_put_float(&attribute, ATTRIBUTE_F, (float)value));
+    onnx_write_check(to, wire_put_float(&attribute, ATTRIBUTE_F, (float)value));
     put_attribute(to, name, &attribute, TYPE_FLOAT);
 }
 
-void onnx_attr_text(struct onnx_export *to, const char *name, const char *value)
+static void onnx_write_text(struct onnx_sink *sink, const char *name,
+                            const char *value)
 {
+    struct onnx_export *to = export_of(sink);
     struct str attribute = {0};
 
-    check(to, wire_put_text(&attribute, ATTRIBUTE_S, value));
+    onnx_write_check(to, wire_put_text(&attribute, ATTRIBUTE_S, value));
     put_attribute(to, name, &attribute, TYPE_STRING);
 }
 
-void onnx_attr_ints(struct onnx_export *to, const char *name,
-                    const int64_t *values, size_t n)
+static void onnx_write_ints(struct onnx_sink *sink, const char *name,
+                            const int64_t *values, size_t n)
 {
+    struct onnx_export *to = export_of(sink);
     struct str attribute = {0};
 
     for (size_t i = 0; i < n; i++)
-        check(to, wire_put_int(&attribute, ATTRIBUTE_INTS, values[i]));
+        onnx_write_check(to,
+                         wire_put_int(&attribute, ATTRIBUTE_INTS, values[i]));
     put_attribute(to, name, &attribute, TYPE_INTS);
 }
 
-void onnx_put_op(struct onnx_export *to, const char *op_type,
-                 const char *const *inputs, size_t n_inputs,
-                 const char *const *outputs, size_t n_outputs)
+static void onnx_write_op(struct onnx_sink *sink, const char *op_type,
+                          const char *const *inputs, size_t n_inputs,
+                          const char *const *outputs, size_t n_outputs)
 {
+    struct onnx_export *to = export_of(sink);
     struct str node = {0};
     bool is_put = true;
 
@@ -109,109 +140,94 @@ void onnx_put_op(struct onnx_export *to, const char *op_type,
     is_put &=
         wire_put_text(&node, NODE_NAME, str_text(&to->path)) &&
         wire_put_text(&node, NODE_OP, op_type) &&
-        !str_append_n(&node, str_text(to->attributes), to->attributes->n) &&
+        !str_append_n(&node, str_text(&to->attributes), to->attributes.n) &&
         wire_put_message(&to->nodes, GRAPH_NODE, &node);
-    check(to, is_put);
-    str_clear(to->attributes);
+    onnx_write_check(to, is_put);
+    str_clear(&to->attributes);
     str_release(&node);
 }
 
-void onnx_put_node(struct onnx_export *to, const char *op_type, size_t n)
+static void onnx_write_need_opset(struct onnx_sink *sink, int64_t opset)
 {
-    enum { most = 64 };
-    const struct node *node = to->node;
-    const char *inputs[most], *outputs[most];
-
-    if (n > node->n_inputs)
-        n = node->n_inputs;
-    if (n > most || node->n_outputs > most) {
-        onnx_refuse(to, "it has too many inputs");
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        inputs[i] = onnx_name(to, node->inputs[i]);
-    for (size_t i = 0; i < node->n_outputs; i++)
-        outputs[i] = onnx_name(to, node->outputs[i]);
-    onnx_put_op(to, op_type, inputs, n, outputs, node->n_outputs);
-}
-
-void onnx_needs_opset(struct onnx_export *to, int64_t opset)
-{
+    struct onnx_export *to = export_of(sink);
     if (opset > to->opset)
         to->opset = opset;
 }
 
-void onnx_refuse(struct onnx_export *to, const char *why)
+static void onnx_write_refuse(struct onnx_sink *sink, const char *why)
 {
+    struct onnx_export *to = export_of(sink);
     if (!to->st)
         to->st = error_set(to->err, ASSAY_UNSUPPORTED, "%s (%s): %s",
-                           str_text(&to->path), to->node->op->name, why);
+                           str_text(&to->path), to->sink.node->op->name, why);
 }
 
 /* ---- names -------------------------------------------------------------- */
 
-const char *onnx_name(const struct onnx_export *to, uint32_t value)
+static const char *onnx_write_name(const struct onnx_sink *sink, uint32_t value)
 {
+    const struct onnx_export *to = (const struct onnx_export *)sink;
+
     return value == GRAPH_NONE ? "" : str_text(&to->names[value]);
 }
 
 /* "/layer1/0/conv1/Conv2d", or with the node's own name at the end. */
 static void name_node(struct onnx_export *to, size_t at)
 {
-    const struct node *node = graph_node(to->graph, at);
+    const struct node *node = graph_node(to->sink.graph, at);
     const char *chain[64];
     size_t n = 0;
     bool is_put = true;
 
     for (uint32_t id = node->scope; id != GRAPH_NONE && n < 64;
-         id = graph_scope(to->graph, id)->parent)
-        chain[n++] = graph_scope(to->graph, id)->name;
+         id = graph_scope(to->sink.graph, id)->parent)
+        chain[n++] = graph_scope(to->sink.graph, id)->name;
     str_clear(&to->path);
     while (n--)
         is_put &= !str_printf(&to->path, "/%s", chain[n]);
     is_put &= !str_printf(&to->path, "/%s",
                           node->name[0] ? node->name : node->op->name);
-    check(to, is_put);
+    onnx_write_check(to, is_put);
 }
 
 /* What is computed is named after its node and a number, which no two share. */
 static void name_values(struct onnx_export *to)
 {
-    for (uint32_t i = 0; i < graph_value_count(to->graph); i++) {
-        const struct value *value = graph_value(to->graph, i);
+    for (uint32_t i = 0; i < graph_value_count(to->sink.graph); i++) {
+        const struct value *value = graph_value(to->sink.graph, i);
         bool is_put = value->name[0]
                           ? !str_append(&to->names[i], value->name)
                           : !str_printf(&to->names[i], "value_%u", i);
 
-        check(to, is_put);
+        onnx_write_check(to, is_put);
     }
 }
 
 /* Values that are outputs have their names, unless they have one already. */
 static void name_outputs(struct onnx_export *to)
 {
-    for (size_t i = 0; i < graph_output_count(to->graph); i++) {
+    for (size_t i = 0; i < graph_output_count(to->sink.graph); i++) {
         const char *name;
-        uint32_t value = graph_output_at(to->graph, i, &name);
+        uint32_t value = graph_output_at(to->sink.graph, i, &name);
 
-        if (graph_value(to->graph, value)->name[0] ||
+        if (graph_value(to->sink.graph, value)->name[0] ||
             strncmp(str_text(&to->names[value]), "value_", 6) != 0)
             continue;
         str_clear(&to->names[value]);
-        check(to, !str_append(&to->names[value], name));
+        onnx_write_check(to, !str_append(&to->names[value], name));
     }
 }
 
 /* Outputs that share a value, or are inputs or constants themselves. */
 static void copy_outputs(struct onnx_export *to)
 {
-    for (size_t i = 0; i < graph_output_count(to->graph) && !to->st; i++) {
+    for (size_t i = 0; i < graph_output_count(to->sink.graph) && !to->st; i++) {
         const char *name, *from;
-        uint32_t value = graph_output_at(to->graph, i, &name);
+        uint32_t value = graph_output_at(to->sink.graph, i, &name);
 
-        from = onnx_name(to, value);
+        from = onnx_write_name(&to->sink, value);
         if (strcmp(from, name) != 0)
-            onnx_put_op(to, "Identity", &from, 1, &name, 1);
+            onnx_write_op(&to->sink, "Identity", &from, 1, &name, 1);
     }
 }
 
@@ -242,16 +258,18 @@ static bool put_tensor_head(struct str *to, enum dtype dtype,
 
 /* Names that were made are kept in the list of values' names' own memory:
  * behind those of the values. */
-const char *onnx_add_name(struct onnx_export *to, const char *what)
+static const char *onnx_write_add_name(struct onnx_sink *sink, const char *what)
 {
-    struct str *name = &to->names[graph_value_count(to->graph) + to->n_made];
+    struct onnx_export *to = export_of(sink);
+    struct str *name =
+        &to->names[graph_value_count(to->sink.graph) + to->n_made];
 
-    if (to->n_made == graph_node_count(to->graph) * 8) {
-        onnx_refuse(to, "it needs too many steps");
+    if (to->n_made == graph_node_count(to->sink.graph) * 8) {
+        onnx_write_refuse(&to->sink, "it needs too many steps");
         return "";
     }
     to->n_made++;
-    check(to, !str_printf(name, "%s_%zu", what, to->n_made));
+    onnx_write_check(to, !str_printf(name, "%s_%zu", what, to->n_made));
     return str_text(name);
 }
 
@@ -259,31 +277,47 @@ static const char *new_constant(struct onnx_export *to, enum dtype dtype,
                                 const struct shape *shape, const void *data,
                                 size_t bytes)
 {
-    const char *name = onnx_add_name(to, "constant");
+    const char *name = onnx_write_add_name(&to->sink, "constant");
     struct str tensor = {0};
 
-    check(to,
-          put_tensor_head(&tensor, dtype, shape, name) &&
-              wire_put_bytes(&tensor, TENSOR_RAW, data, bytes) &&
-              wire_put_message(&to->initializers, GRAPH_INITIALIZER, &tensor));
+    onnx_write_check(to, put_tensor_head(&tensor, dtype, shape, name) &&
+                             wire_put_bytes(&tensor, TENSOR_RAW, data, bytes) &&
+                             wire_put_message(&to->initializers,
+                                              GRAPH_INITIALIZER, &tensor));
     str_release(&tensor);
     return name;
 }
 
-const char *onnx_add_scalar(struct onnx_export *to, float value)
+static const char *onnx_write_add_scalar(struct onnx_sink *sink, float value)
 {
+    struct onnx_export *to = export_of(sink);
     struct shape shape = {0};
 
     return new_constant(to, DTYPE_F32, &shape, &value, sizeof value);
 }
 
-const char *onnx_add_list(struct onnx_export *to, const int64_t *values,
-                          size_t n)
+static void onnx_write_dtype(struct onnx_sink *sink, const char *name,
+                             enum dtype dtype)
 {
-    struct shape shape = shape_of(1, (int64_t)n);
-
-    return new_constant(to, DTYPE_I64, &shape, values, n * sizeof *values);
+    if (type_number(dtype))
+        onnx_write_int(sink, name, type_number(dtype));
+    else
+        onnx_write_refuse(sink, "ONNX has no such type");
 }
+
+static const struct onnx_sink_class onnx_write_sink = {
+    .attr_int = onnx_write_int,
+    .attr_float = onnx_write_float,
+    .attr_text = onnx_write_text,
+    .attr_ints = onnx_write_ints,
+    .attr_dtype = onnx_write_dtype,
+    .put = onnx_write_op,
+    .name = onnx_write_name,
+    .add_name = onnx_write_add_name,
+    .add_scalar = onnx_write_add_scalar,
+    .need_opset = onnx_write_need_opset,
+    .refuse = onnx_write_refuse,
+};
 
 static bool put_dims(struct str *to, const struct shape *shape)
 {
@@ -307,13 +341,14 @@ static void put_value_info(struct onnx_export *to, struct str *graph,
 {
     struct str dims = {0}, tensor = {0}, type = {0}, value = {0};
 
-    check(to, (!shape || put_dims(&dims, shape)) &&
-                  wire_put_int(&tensor, TENSOR_ELEMENT, type_number(dtype)) &&
-                  (!shape || wire_put_message(&tensor, TENSOR_SHAPE, &dims)) &&
-                  wire_put_message(&type, TYPE_TENSOR, &tensor) &&
-                  wire_put_text(&value, VALUE_NAME, name) &&
-                  wire_put_message(&value, VALUE_TYPE, &type) &&
-                  wire_put_message(graph, field, &value));
+    onnx_write_check(
+        to, (!shape || put_dims(&dims, shape)) &&
+                wire_put_int(&tensor, TENSOR_ELEMENT, type_number(dtype)) &&
+                (!shape || wire_put_message(&tensor, TENSOR_SHAPE, &dims)) &&
+                wire_put_message(&type, TYPE_TENSOR, &tensor) &&
+                wire_put_text(&value, VALUE_NAME, name) &&
+                wire_put_message(&value, VALUE_TYPE, &type) &&
+                wire_put_message(graph, field, &value));
     str_release(&dims);
     str_release(&tensor);
     str_release(&type);
@@ -323,11 +358,11 @@ static void put_value_info(struct onnx_export *to, struct str *graph,
 static void put_inputs(struct onnx_export *to, const struct shape *inputs,
                        struct str *graph)
 {
-    for (size_t i = 0; i < graph_input_count(to->graph); i++) {
-        uint32_t id = graph_input_at(to->graph, i);
+    for (size_t i = 0; i < graph_input_count(to->sink.graph); i++) {
+        uint32_t id = graph_input_at(to->sink.graph, i);
 
-        put_value_info(to, graph, GRAPH_INPUT, onnx_name(to, id),
-                       graph_value(to->graph, id)->dtype, &inputs[i]);
+        put_value_info(to, graph, GRAPH_INPUT, onnx_write_name(&to->sink, id),
+                       graph_value(to->sink.graph, id)->dtype, &inputs[i]);
     }
 }
 
@@ -335,20 +370,20 @@ static void put_inputs(struct onnx_export *to, const struct shape *inputs,
 static void put_outputs(struct onnx_export *to, const struct shape *inputs,
                         struct str *graph)
 {
-    bool is_free =
-        graph_input_count(to->graph) && inputs[0].rank && inputs[0].dims[0] < 0;
+    bool is_free = graph_input_count(to->sink.graph) && inputs[0].rank &&
+                   inputs[0].dims[0] < 0;
 
-    for (size_t i = 0; i < graph_output_count(to->graph); i++) {
+    for (size_t i = 0; i < graph_output_count(to->sink.graph); i++) {
         const char *name;
-        uint32_t id = graph_output_at(to->graph, i, &name);
-        const struct tensor *value = &to->survey->values[id];
+        uint32_t id = graph_output_at(to->sink.graph, i, &name);
+        const struct tensor *value = &to->sink.survey->values[id];
         struct shape shape = value->shape;
 
         if (is_free && shape.rank && shape.dims[0] == 1)
             shape.dims[0] = -1;
         put_value_info(to, graph, GRAPH_OUTPUT, name,
-                       to->survey->is_known[id] ? value->dtype : DTYPE_F32,
-                       to->survey->is_known[id] ? &shape : NULL);
+                       to->sink.survey->is_known[id] ? value->dtype : DTYPE_F32,
+                       to->sink.survey->is_known[id] ? &shape : NULL);
     }
 }
 
@@ -372,7 +407,7 @@ static bool is_written(const struct graph *graph, uint32_t id)
 static enum assay_status make_head(struct onnx_export *to, uint32_t id,
                                    struct leaves *leaves)
 {
-    const struct value *value = graph_value(to->graph, id);
+    const struct value *value = graph_value(to->sink.graph, id);
     struct str tensor = {0}, *head = &leaves->heads[id];
     size_t n = tensor_bytes(&value->data), inner;
 
@@ -382,14 +417,14 @@ static enum assay_status make_head(struct onnx_export *to, uint32_t id,
     if (!type_number(value->dtype))
         return error_set(to->err, ASSAY_UNSUPPORTED, "ONNX has no type %s",
                          dtype_name(value->dtype));
-    check(to, put_tensor_head(&tensor, value->dtype, &value->shape,
-                              onnx_name(to, id)) &&
-                  wire_put_tag(&tensor, TENSOR_RAW, WIRE_BYTES) &&
-                  wire_put_varint(&tensor, n));
+    onnx_write_check(to, put_tensor_head(&tensor, value->dtype, &value->shape,
+                                         onnx_write_name(&to->sink, id)) &&
+                             wire_put_tag(&tensor, TENSOR_RAW, WIRE_BYTES) &&
+                             wire_put_varint(&tensor, n));
     inner = tensor.n + n;
-    check(to, wire_put_tag(head, GRAPH_INITIALIZER, WIRE_BYTES) &&
-                  wire_put_varint(head, inner) &&
-                  !str_append_n(head, str_text(&tensor), tensor.n));
+    onnx_write_check(to, wire_put_tag(head, GRAPH_INITIALIZER, WIRE_BYTES) &&
+                             wire_put_varint(head, inner) &&
+                             !str_append_n(head, str_text(&tensor), tensor.n));
     leaves->bytes += head->n + n;
     str_release(&tensor);
     return to->st;
@@ -398,10 +433,10 @@ static enum assay_status make_head(struct onnx_export *to, uint32_t id,
 static void put_leaves(const struct onnx_export *to,
                        const struct leaves *leaves, struct sink *sink)
 {
-    for (uint32_t i = 0; i < graph_value_count(to->graph); i++) {
-        const struct tensor *data = &graph_value(to->graph, i)->data;
+    for (uint32_t i = 0; i < graph_value_count(to->sink.graph); i++) {
+        const struct tensor *data = &graph_value(to->sink.graph, i)->data;
 
-        if (!is_written(to->graph, i))
+        if (!is_written(to->sink.graph, i))
             continue;
         sink_write(sink, str_text(&leaves->heads[i]), leaves->heads[i].n);
         if (tensor_bytes(data))
@@ -438,7 +473,7 @@ static enum assay_status write_file(struct onnx_export *to,
     if (bytes > most_bytes)
         return error_set(to->err, ASSAY_UNSUPPORTED,
                          "an ONNX file holds at most 2 GiB");
-    if (!check(to, put_model_head(&head, to->opset, bytes))) {
+    if (!onnx_write_check(to, put_model_head(&head, to->opset, bytes))) {
         str_release(&head);
         return to->st;
     }
@@ -463,28 +498,39 @@ static enum assay_status write_file(struct onnx_export *to,
 
 static void export_nodes(struct onnx_export *to)
 {
-    for (size_t i = 0; i < graph_node_count(to->graph) && !to->st; i++) {
-        to->node = graph_node(to->graph, i);
+    for (size_t i = 0; i < graph_node_count(to->sink.graph) && !to->st; i++) {
+        to->sink.node = graph_node(to->sink.graph, i);
         name_node(to, i);
-        if (!onnx_export_node(to))
-            onnx_refuse(to, "ONNX has no such op");
+        if (to->sink.node->op->to_onnx)
+            to->sink.node->op->to_onnx(&to->sink);
+        else
+            onnx_write_refuse(&to->sink, "ONNX has no such op");
     }
     copy_outputs(to);
 }
 
-static enum assay_status export(struct onnx_export *to,
-                                const struct shape *inputs,
-                                struct leaves *leaves, const char *path) {
+static enum assay_status export_graph(struct onnx_export *to,
+                                      const struct shape *inputs,
+                                      struct leaves *leaves, const char *path)
+{
     struct str ends = {0};
 
-    name_values(to); name_outputs(to); export_nodes(to);
-    check(to, wire_put_text(&ends, GRAPH_NAME, graph_name(to->graph)));
-    put_inputs(to, inputs, &ends); put_outputs(to, inputs, &ends);
-    for (uint32_t i = 0; i < graph_value_count(to->graph) && !to->st;
-         i++){if (is_written(to->graph, i)) to->st = make_head(to, i, leaves);}
-if (!to->st) to->st = write_file(to, &ends, leaves, path);
-str_release(&ends);
-return to->st;
+    name_values(to);
+    name_outputs(to);
+    export_nodes(to);
+    onnx_write_check(
+        to, wire_put_text(&ends, GRAPH_NAME, graph_name(to->sink.graph)));
+    put_inputs(to, inputs, &ends);
+    put_outputs(to, inputs, &ends);
+    for (uint32_t i = 0; i < graph_value_count(to->sink.graph) && !to->st;
+         i++) {
+        if (is_written(to->sink.graph, i))
+            to->st = make_head(to, i, leaves);
+    }
+    if (!to->st)
+        to->st = write_file(to, &ends, leaves, path);
+    str_release(&ends);
+    return to->st;
 }
 
 enum assay_status onnx_save(const struct graph *graph,
@@ -493,18 +539,16 @@ enum assay_status onnx_save(const struct graph *graph,
                             struct error *err)
 {
     size_t n = graph_value_count(graph), made = graph_node_count(graph) * 8;
-    struct str attributes = {0};
-    struct onnx_export to = {.graph = graph,
-                             .survey = survey,
-                             .opset = first_opset,
-                             .attributes = &attributes,
-                             .err = err};
+    struct onnx_export to = {
+        .sink = {.class = &onnx_write_sink, .graph = graph, .survey = survey},
+        .opset = first_opset,
+        .err = err};
     struct leaves leaves = {.heads = mem_array(n + 1, sizeof(struct str))};
     enum assay_status st;
 
     to.names = mem_array(n + made + 1, sizeof *to.names);
     if (to.names && leaves.heads)
-        st = export(&to, inputs, &leaves, path);
+        st = export_graph(&to, inputs, &leaves, path);
     else
         st = error_nomem(err, n * sizeof *to.names, "an ONNX file");
     if (st && st != ASSAY_IO) /* which names the file itself */
@@ -515,7 +559,7 @@ enum assay_status onnx_save(const struct graph *graph,
         str_release(&leaves.heads[i]);
     mem_free(to.names);
     mem_free(leaves.heads);
-    str_release(&attributes);
+    str_release(&to.attributes);
     str_release(&to.nodes);
     str_release(&to.initializers);
     str_release(&to.path);

@@ -1,7 +1,10 @@
 /* ops/convolution/conv2d.c - see conv2d.h. */
 #include "ops/convolution/conv2d.h"
 
+#include "ops/attr_fields.h"
 #include "ops/convolution/conv2d_backward.h"
+#include "ops/convolution/conv_channels_internal.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -190,9 +193,58 @@ static void count_cost(const struct node *node,
                   (uint64_t)(w->dims[1] * w->dims[2] * w->dims[3]);
 }
 
+static void conv2d_channels(struct channels *channels, const struct node *node)
+{
+    conv_channels(channels, node, conv2d_attrs(node)->groups, CONV2D_RESIDUAL);
+}
+
+static void conv2d_to_onnx(struct onnx_sink *to)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(to->node);
+
+    if (attrs->has_relu || to->node->n_inputs > CONV2D_INPUTS ||
+        to->node->inputs[CONV2D_RESIDUAL] != GRAPH_NONE) {
+        onnx_refuse(to, "something is fused into it");
+        return;
+    }
+    onnx_attr_ints(to, "strides", attrs->stride, 2);
+    onnx_attr_ints(to, "dilations", attrs->dilation, 2);
+    onnx_attr_pads(to, attrs->before, attrs->after, 2);
+    onnx_attr_int(to, "group", attrs->groups);
+    onnx_put_node(to, "Conv", CONV2D_RESIDUAL);
+}
+
+static void conv2d_describe(const struct node *node,
+                            const struct tensor *const *inputs,
+                            const struct tensor *outputs,
+                            struct layer_numbers *numbers)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(node);
+    const struct shape *w = &inputs[CONV2D_WEIGHT]->shape;
+
+    (void)outputs;
+    numbers->groups = attrs->groups;
+    for (int i = 0; i < 2; i++) {
+        /* What the padding comes to where a kernel is dilated: the map that
+         * comes out has the same size. */
+        int64_t spread = (w->dims[2 + i] - 1) * (attrs->dilation[i] - 1);
+
+        numbers->stride[i] = attrs->stride[i];
+        numbers->pad[i] = (attrs->before[i] + attrs->after[i] - spread) / 2;
+    }
+}
+
+ATTR_FIELDS(conv2d, FIELD_SIZE(conv2d_attrs, stride),
+            FIELD_SIZE(conv2d_attrs, dilation),
+            FIELD_AMOUNT(conv2d_attrs, before),
+            FIELD_AMOUNT(conv2d_attrs, after), FIELD_SIZE(conv2d_attrs, groups),
+            FIELD_FLAG(conv2d_attrs, has_relu),
+            FIELD_FLOAT(conv2d_attrs, relu_limit));
+
 const struct op_class op_conv2d = {
     .name = "Conv2d",
     .attrs_bytes = sizeof(struct conv2d_attrs),
+    .fields = conv2d_fields,
     .min_inputs = CONV2D_INPUTS,
     .max_inputs = CONV2D_SCALE + 1,
     .min_outputs = 1,
@@ -203,4 +255,8 @@ const struct op_class op_conv2d = {
     .backward = conv2d_backward,
     .backward_reads = conv2d_backward_reads,
     .is_f32 = true,
+    .channels = conv2d_channels,
+    .to_onnx = conv2d_to_onnx,
+    .counted = COUNTED_CONV,
+    .describe = conv2d_describe,
 };

@@ -1,8 +1,11 @@
 /* ops/convolution/conv_nd.c - see conv_nd.h. */
 #include "ops/convolution/conv_nd.h"
 
+#include "ops/attr_fields.h"
+#include "ops/convolution/conv_channels_internal.h"
 #include "ops/convolution/conv_gradient.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -184,9 +187,51 @@ static void count_cost(const struct node *node,
     cost->macs += tensor_elements(&outputs[0]) * each;
 }
 
+static void conv_nd_channels(struct channels *channels, const struct node *node)
+{
+    const struct conv_nd_attrs *attrs = node->attrs;
+
+    conv_channels(channels, node, attrs->groups, SIZE_MAX);
+}
+
+static void conv_nd_to_onnx(struct onnx_sink *to)
+{
+    const struct conv_nd_attrs *attrs = to->node->attrs;
+
+    window_to_onnx(to, &attrs->window);
+    onnx_attr_int(to, "group", attrs->groups);
+    onnx_put_node(to, "Conv", ONNX_ALL_INPUTS);
+}
+
+/* The padding that makes a map of that size, where the window is not given
+ * its own. */
+static void conv_nd_describe(const struct node *node,
+                             const struct tensor *const *inputs,
+                             const struct tensor *outputs,
+                             struct layer_numbers *numbers)
+{
+    const struct conv_nd_attrs *attrs = node->attrs;
+    const int64_t *stride = attrs->window.stride;
+    const struct shape *x = &inputs[0]->shape, *w = &inputs[1]->shape;
+    const struct shape *y = &outputs[0].shape;
+
+    numbers->groups = attrs->groups;
+    for (int i = 0; i < 2 && x->rank == 4; i++) {
+        int64_t reach = (y->dims[2 + i] - 1) * stride[i];
+        int64_t pad = (reach + w->dims[2 + i] - x->dims[2 + i]) / 2;
+
+        numbers->stride[i] = stride[i];
+        numbers->pad[i] = pad > 0 ? pad : 0;
+    }
+}
+
+ATTR_FIELDS(conv_nd, FIELD_WINDOW(conv_nd_attrs),
+            FIELD_SIZE(conv_nd_attrs, groups));
+
 const struct op_class op_conv_nd = {
     .name = "ConvNd",
     .attrs_bytes = sizeof(struct conv_nd_attrs),
+    .fields = conv_nd_fields,
     .min_inputs = INPUTS,
     .max_inputs = INPUTS,
     .min_outputs = 1,
@@ -197,4 +242,8 @@ const struct op_class op_conv_nd = {
     .backward = backward,
     .backward_reads = gradient_reads_factors,
     .is_f32 = true,
+    .channels = conv_nd_channels,
+    .to_onnx = conv_nd_to_onnx,
+    .counted = COUNTED_CONV,
+    .describe = conv_nd_describe,
 };

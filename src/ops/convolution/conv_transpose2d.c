@@ -1,8 +1,11 @@
 /* ops/convolution/conv_transpose2d.c - see conv_transpose2d.h. */
 #include "ops/convolution/conv_transpose2d.h"
 
+#include "ops/attr_fields.h"
+#include "ops/convolution/conv_channels_internal.h"
 #include "ops/convolution/conv_gradient.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -158,9 +161,35 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void conv_transpose2d_channels(struct channels *channels,
+                                      const struct node *node)
+{
+    conv_transpose_channels(channels, node, 1);
+}
+
+static void conv_transpose2d_to_onnx(struct onnx_sink *to)
+{
+    const struct conv_transpose2d_attrs *attrs =
+        conv_transpose2d_attrs(to->node);
+
+    if (attrs->has_relu) {
+        onnx_refuse(to, "something is fused into it");
+        return;
+    }
+    onnx_attr_ints(to, "strides", attrs->stride, 2);
+    onnx_attr_pads(to, attrs->before, attrs->after, 2);
+    onnx_put_node(to, "ConvTranspose", ONNX_ALL_INPUTS);
+}
+
+ATTR_FIELDS(conv_transpose2d, FIELD_SIZE(conv_transpose2d_attrs, stride),
+            FIELD_AMOUNT(conv_transpose2d_attrs, before),
+            FIELD_AMOUNT(conv_transpose2d_attrs, after),
+            FIELD_FLAG(conv_transpose2d_attrs, has_relu));
+
 const struct op_class op_conv_transpose2d = {
     .name = "ConvTranspose2d",
     .attrs_bytes = sizeof(struct conv_transpose2d_attrs),
+    .fields = conv_transpose2d_fields,
     .min_inputs = CONV_TRANSPOSE2D_INPUTS,
     .max_inputs = CONV_TRANSPOSE2D_INPUTS,
     .min_outputs = 1,
@@ -171,4 +200,6 @@ const struct op_class op_conv_transpose2d = {
     .backward = backward,
     .backward_reads = backward_reads,
     .is_f32 = true,
+    .channels = conv_transpose2d_channels,
+    .to_onnx = conv_transpose2d_to_onnx,
 };

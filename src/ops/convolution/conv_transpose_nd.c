@@ -1,8 +1,11 @@
 /* ops/convolution/conv_transpose_nd.c - convolution backwards, see conv_nd.h.
  */
+#include "ops/attr_fields.h"
+#include "ops/convolution/conv_channels_internal.h"
 #include "ops/convolution/conv_gradient.h"
 #include "ops/convolution/conv_nd.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -215,9 +218,37 @@ static void count_cost(const struct node *node,
     cost->macs += tensor_elements(inputs[X]) * each;
 }
 
+static void conv_transpose_nd_channels(struct channels *channels,
+                                       const struct node *node)
+{
+    const struct conv_transpose_nd_attrs *attrs = node->attrs;
+
+    conv_transpose_channels(channels, node, attrs->groups);
+}
+
+static void conv_transpose_nd_to_onnx(struct onnx_sink *to)
+{
+    const struct conv_transpose_nd_attrs *attrs = to->node->attrs;
+    size_t rank = (size_t)attrs->window.rank;
+
+    window_to_onnx(to, &attrs->window);
+    onnx_attr_int(to, "group", attrs->groups);
+    onnx_attr_ints(to, "output_padding", attrs->more, rank);
+    if (attrs->has_shape)
+        onnx_attr_ints(to, "output_shape", attrs->shape, rank);
+    onnx_put_node(to, "ConvTranspose", ONNX_ALL_INPUTS);
+}
+
+ATTR_FIELDS(conv_transpose_nd, FIELD_WINDOW(conv_transpose_nd_attrs),
+            FIELD_SIZE(conv_transpose_nd_attrs, groups),
+            FIELD_AMOUNT(conv_transpose_nd_attrs, more),
+            FIELD_FLAG(conv_transpose_nd_attrs, has_shape),
+            FIELD_AMOUNT(conv_transpose_nd_attrs, shape));
+
 const struct op_class op_conv_transpose_nd = {
     .name = "ConvTransposeNd",
     .attrs_bytes = sizeof(struct conv_transpose_nd_attrs),
+    .fields = conv_transpose_nd_fields,
     .min_inputs = INPUTS,
     .max_inputs = INPUTS,
     .min_outputs = 1,
@@ -228,4 +259,6 @@ const struct op_class op_conv_transpose_nd = {
     .backward = backward,
     .backward_reads = gradient_reads_factors,
     .is_f32 = true,
+    .channels = conv_transpose_nd_channels,
+    .to_onnx = conv_transpose_nd_to_onnx,
 };

@@ -61,3 +61,26 @@ void window_shape(const struct window *window,
         y->dims[2 + i] = fitted->out[WINDOW_MAX_RANK - window->rank + i];
     y->rank = window->rank + 2;
 }
+
+const char *const window_paddings[] = {"given", "same_upper", "same_lower",
+                                       NULL};
+
+void window_pads_to_onnx(struct onnx_sink *to, const struct window *window)
+{
+    static const char *const paddings[] = {
+        [WINDOW_SAME_UPPER] = "SAME_UPPER", [WINDOW_SAME_LOWER] = "SAME_LOWER"};
+
+    if (window->padding == WINDOW_GIVEN)
+        onnx_attr_pads(to, window->before, window->after, (size_t)window->rank);
+    else
+        onnx_attr_text(to, "auto_pad", paddings[window->padding]);
+}
+
+void window_to_onnx(struct onnx_sink *to, const struct window *window)
+{
+    size_t rank = (size_t)window->rank;
+
+    onnx_attr_ints(to, "strides", window->stride, rank);
+    onnx_attr_ints(to, "dilations", window->dilation, rank);
+    window_pads_to_onnx(to, window);
+}

@@ -6,6 +6,8 @@
 #define OPS_CONVOLUTION_WINDOW_H
 
 #include "graph/graph.h"
+#include "ops/attr_fields.h"
+#include "ops/onnx_sink.h"
 
 enum { WINDOW_MAX_RANK = 3 };
 
@@ -57,5 +59,21 @@ static inline void window_reach(const struct fitted_window *fitted, int side,
     if (*end > fitted->kernel[side])
         *end = fitted->kernel[side];
 }
+
+/* The window as the attributes of an op that has one, in text and in ONNX;
+ * there, without the kernel's size, which convolutions have in their weights.
+ */
+extern const char *const window_paddings[];
+#define FIELD_WINDOW(type)                                                     \
+    FIELD_SMALL(type, window.rank, 1, WINDOW_MAX_RANK),                        \
+        FIELD_SIZE(type, window.kernel), FIELD_SIZE(type, window.stride),      \
+        FIELD_SIZE(type, window.dilation),                                     \
+        FIELD_NUMBER(type, window.before, -FIELD_FAR, FIELD_FAR),              \
+        FIELD_NUMBER(type, window.after, -FIELD_FAR, FIELD_FAR),               \
+        FIELD_WORD(type, window.padding, window_paddings),                     \
+        FIELD_FLAG(type, window.ceil)
+void window_to_onnx(struct onnx_sink *to, const struct window *window);
+/* "pads" or "auto_pad". */
+void window_pads_to_onnx(struct onnx_sink *to, const struct window *window);
 
 #endif

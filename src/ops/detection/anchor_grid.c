@@ -1,6 +1,7 @@
 /* ops/detection/anchor_grid.c - see anchor_grid.h. */
 #include "ops/detection/anchor_grid.h"
 
+#include "ops/attr_fields.h"
 #include "ops/detection/boxes.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -114,9 +115,16 @@ static void count_cost(const struct node *node,
         cost_touches(cost, inputs[i], 0);
 }
 
+ATTR_FIELDS(anchor_grid,
+            FIELD_COUNT(anchor_grid_attrs, n_levels, ANCHOR_MAX_LEVELS),
+            FIELD_COUNT(anchor_grid_attrs, n_ratios, ANCHOR_MAX_RATIOS),
+            FIELD_FLOAT(anchor_grid_attrs, sizes),
+            FIELD_FLOAT(anchor_grid_attrs, ratios));
+
 const struct op_class op_anchor_grid = {
     .name = "AnchorGrid",
     .attrs_bytes = sizeof(struct anchor_grid_attrs),
+    .fields = anchor_grid_fields,
     .min_inputs = 2,
     .max_inputs = 1 + ANCHOR_MAX_LEVELS,
     .min_outputs = 1,

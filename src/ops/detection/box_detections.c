@@ -1,6 +1,7 @@
 /* ops/detection/box_detections.c - see box_detections.h. */
 #include "ops/detection/box_detections.h"
 
+#include "ops/attr_fields.h"
 #include "ops/detection/nms.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -278,9 +279,16 @@ static void count_cost(const struct node *node,
                  tensor_bytes(&outputs[BOX_DETECTIONS_BOXES]));
 }
 
+ATTR_FIELDS(box_detections, FIELD_FLOAT(box_detections_attrs, weights),
+            FIELD_FLOAT(box_detections_attrs, score),
+            FIELD_FLOAT(box_detections_attrs, min_size),
+            FIELD_FLOAT(box_detections_attrs, iou),
+            FIELD_AMOUNT(box_detections_attrs, keep));
+
 const struct op_class op_box_detections = {
     .name = "BoxDetections",
     .attrs_bytes = sizeof(struct box_detections_attrs),
+    .fields = box_detections_fields,
     .min_inputs = BOX_DETECTIONS_INPUTS,
     .max_inputs = BOX_DETECTIONS_INPUTS,
     .min_outputs = BOX_DETECTIONS_OUTPUTS,

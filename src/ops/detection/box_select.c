@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "ops/attr_fields.h"
 #include "ops/detection/nms.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
@@ -197,9 +198,12 @@ static enum assay_status forward(const struct op_context *context,
     return st;
 }
 
+ATTR_FIELDS(box_select, FIELD_FLAG(box_select_attrs, is_centred));
+
 const struct op_class op_box_select = {
     .name = "NonMaxSuppression",
     .attrs_bytes = sizeof(struct box_select_attrs),
+    .fields = box_select_fields,
     .min_inputs = 2,
     .max_inputs = 5,
     .min_outputs = 1,

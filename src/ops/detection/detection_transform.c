@@ -2,6 +2,7 @@
 #include "ops/detection/detection_transform.h"
 
 #include "base/variants.h"
+#include "ops/attr_fields.h"
 #include "ops/detection/bilinear.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -327,9 +328,17 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+ATTR_FIELDS(detection_transform,
+            FIELD_SIZE(detection_transform_attrs, min_size),
+            FIELD_SIZE(detection_transform_attrs, max_size),
+            FIELD_SIZE(detection_transform_attrs, size_divisible),
+            FIELD_FLOAT(detection_transform_attrs, mean),
+            FIELD_FLOAT(detection_transform_attrs, std));
+
 const struct op_class op_detection_transform = {
     .name = "DetectionTransform",
     .attrs_bytes = sizeof(struct detection_transform_attrs),
+    .fields = detection_transform_fields,
     .min_inputs = 1,
     .max_inputs = SIZE_MAX,
     .min_outputs = TRANSFORM_OUTPUTS,

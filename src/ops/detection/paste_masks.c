@@ -1,5 +1,6 @@
 /* ops/detection/paste_masks.c - PasteMasks, see mask_ops.h. */
 #include "base/variants.h"
+#include "ops/attr_fields.h"
 #include "ops/detection/bilinear.h"
 #include "ops/detection/boxes.h"
 #include "ops/detection/mask_ops.h"
@@ -272,9 +273,12 @@ static enum assay_status forward(const struct op_context *context,
     return st;
 }
 
+ATTR_FIELDS(paste_masks, FIELD_FLAG(paste_masks_attrs, is_soft));
+
 const struct op_class op_paste_masks = {
     .name = "PasteMasks",
     .attrs_bytes = sizeof(struct paste_masks_attrs),
+    .fields = paste_masks_fields,
     .min_inputs = INPUTS,
     .max_inputs = INPUTS,
     .min_outputs = 1,

@@ -1,6 +1,8 @@
 /* ops/detection/roi_align.c - see roi_align.h. */
 #include "ops/detection/roi_align.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/detection/boxes.h"
 #include "ops/detection/roi_align_internal.h"
 #include "ops/op_threads.h"
@@ -393,9 +395,29 @@ static void count_cost(const struct node *node,
     }
 }
 
+/* Features of boxes from several maps, which have the same channels. */
+static void roi_align_channels(struct channels *channels,
+                               const struct node *node)
+{
+    struct labels first =
+        channels_of(channels, node->inputs[ROI_ALIGN_MAPS], CHANNEL_AXIS);
+
+    for (size_t i = ROI_ALIGN_MAPS + 1; i < node->n_inputs; i++)
+        channels_match(channels, node->inputs[i], CHANNEL_AXIS, first);
+    channels_set(channels, node->outputs[0], CHANNEL_AXIS, first);
+}
+
+ATTR_FIELDS(roi_align,
+            FIELD_NUMBER(roi_align_attrs, size, 1, ROI_ALIGN_MAX_SIZE),
+            FIELD_NUMBER(roi_align_attrs, sampling_ratio, 1,
+                         ROI_ALIGN_MAX_RATIO),
+            FIELD_FLOAT(roi_align_attrs, canonical_size),
+            FIELD_FLOAT(roi_align_attrs, canonical_level));
+
 const struct op_class op_roi_align = {
     .name = "RoiAlign",
     .attrs_bytes = sizeof(struct roi_align_attrs),
+    .fields = roi_align_fields,
     .min_inputs = ROI_ALIGN_MAPS + 1,
     .max_inputs = ROI_ALIGN_MAPS + ROI_ALIGN_MAX_LEVELS,
     .min_outputs = 1,
@@ -406,4 +428,5 @@ const struct op_class op_roi_align = {
     .backward = roi_align_backward,
     .backward_reads = roi_align_backward_reads,
     .backward_cost = roi_align_backward_cost,
+    .channels = roi_align_channels,
 };

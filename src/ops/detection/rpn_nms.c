@@ -1,6 +1,7 @@
 /* ops/detection/rpn_nms.c - see rpn_nms.h. */
 #include "ops/detection/rpn_nms.h"
 
+#include "ops/attr_fields.h"
 #include "ops/detection/nms.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -178,9 +179,14 @@ static enum assay_status forward(const struct op_context *context,
     return st;
 }
 
+ATTR_FIELDS(rpn_nms, FIELD_FLOAT(rpn_nms_attrs, min_size),
+            FIELD_FLOAT(rpn_nms_attrs, score), FIELD_FLOAT(rpn_nms_attrs, iou),
+            FIELD_AMOUNT(rpn_nms_attrs, keep));
+
 const struct op_class op_rpn_nms = {
     .name = "RpnNms",
     .attrs_bytes = sizeof(struct rpn_nms_attrs),
+    .fields = rpn_nms_fields,
     .min_inputs = RPN_NMS_COUNTS + 1,
     .max_inputs = RPN_NMS_COUNTS + 1,
     .min_outputs = RPN_NMS_OUTPUTS,

@@ -2,6 +2,7 @@
 #include "ops/detection/rpn_top_k.h"
 
 #include "base/variants.h"
+#include "ops/attr_fields.h"
 #include "ops/math/score_rank.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -262,9 +263,12 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+ATTR_FIELDS(rpn_top_k, FIELD_AMOUNT(rpn_top_k_attrs, k));
+
 const struct op_class op_rpn_top_k = {
     .name = "RpnTopK",
     .attrs_bytes = sizeof(struct rpn_top_k_attrs),
+    .fields = rpn_top_k_fields,
     .min_inputs = 1,
     .max_inputs = SIZE_MAX,
     .min_outputs = RPN_TOP_K_OUTPUTS,

@@ -1,5 +1,7 @@
 /* ops/math/add.c - a + b of one shape. */
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -52,4 +54,7 @@ const struct op_class op_add = {
     .backward = backward,
     .is_cheap = true,
     .is_f32 = true,
+    .channels = channel_broadcast,
+    .to_onnx = onnx_put_named,
+    .counted = COUNTED_ADD,
 };

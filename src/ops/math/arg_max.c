@@ -1,6 +1,7 @@
 /* ops/math/arg_max.c - see arg_max.h. */
 #include "ops/math/arg_max.h"
 
+#include "ops/attr_fields.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -175,10 +176,17 @@ static enum assay_status run_cum_sum(const struct op_context *context,
 
 WIDEN_FORWARD(forward_cum_sum, run_cum_sum)
 
-#define CLASS(symbol, text, attrs, inputs, kind)                               \
+ATTR_FIELDS(arg_max, FIELD_AXIS(arg_max_attrs, axis),
+            FIELD_FLAG(arg_max_attrs, keeps_dims),
+            FIELD_FLAG(arg_max_attrs, takes_last));
+ATTR_FIELDS(cum_sum, FIELD_FLAG(cum_sum_attrs, is_exclusive),
+            FIELD_FLAG(cum_sum_attrs, is_reverse));
+
+#define CLASS(symbol, text, attrs, inputs, kind, listed)                       \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct attrs),                                   \
+        .fields = listed,                                                      \
         .min_inputs = inputs,                                                  \
         .max_inputs = inputs,                                                  \
         .min_outputs = 1,                                                      \
@@ -186,6 +194,6 @@ WIDEN_FORWARD(forward_cum_sum, run_cum_sum)
         .infer = infer_##kind,                                                 \
         .forward = forward_##kind,                                             \
     };
-CLASS(arg_max, "ArgMax", arg_max_attrs, 1, arg)
-CLASS(arg_min, "ArgMin", arg_max_attrs, 1, arg)
-CLASS(cum_sum, "CumSum", cum_sum_attrs, 2, cum_sum)
+CLASS(arg_max, "ArgMax", arg_max_attrs, 1, arg, arg_max_fields)
+CLASS(arg_min, "ArgMin", arg_max_attrs, 1, arg, arg_max_fields)
+CLASS(cum_sum, "CumSum", cum_sum_attrs, 2, cum_sum, cum_sum_fields)

@@ -5,7 +5,10 @@
 #include "ops/math/binary_math.h"
 
 #include "base/variants.h"
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/math/binary_gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -418,32 +421,19 @@ static enum assay_status infer_prelu(const struct node *node,
     return st;
 }
 
-/* X(symbol, name, least inputs, most inputs, infer, forward, backward) */
-#define BINARY_LIST(X)                                                         \
-    X(sum, "Sum", 1, SIZE_MAX, infer, forward, binary_backward)                \
-    X(mean, "Mean", 1, SIZE_MAX, infer, forward, binary_backward)              \
-    X(min, "Min", 1, SIZE_MAX, infer, forward, binary_backward)                \
-    X(max, "Max", 1, SIZE_MAX, infer, forward, binary_backward)                \
-    X(sub, "Sub", 2, 2, infer, forward, binary_backward)                       \
-    X(mul, "Mul", 2, 2, infer, forward, binary_backward)                       \
-    X(div, "Div", 2, 2, infer, forward, binary_backward)                       \
-    X(pow, "Pow", 2, 2, infer, forward_pow, binary_backward)                   \
-    X(mod, "Mod", 2, 2, infer, forward, NULL)                                  \
-    X(prelu, "PRelu", 2, 2, infer_prelu, forward, binary_backward)             \
-    X(bit_shift, "BitShift", 2, 2, infer, forward, NULL)                       \
-    X(equal, "Equal", 2, 2, infer_truth, forward, NULL)                        \
-    X(greater, "Greater", 2, 2, infer_truth, forward, NULL)                    \
-    X(greater_or_equal, "GreaterOrEqual", 2, 2, infer_truth, forward, NULL)    \
-    X(less, "Less", 2, 2, infer_truth, forward, NULL)                          \
-    X(less_or_equal, "LessOrEqual", 2, 2, infer_truth, forward, NULL)          \
-    X(and, "And", 2, 2, infer, forward, NULL)                                  \
-    X(or, "Or", 2, 2, infer, forward, NULL)                                    \
-    X(xor, "Xor", 2, 2, infer, forward, NULL)
+static void prelu_to_onnx(struct onnx_sink *to)
+{
+    onnx_put_node(to, "PRelu", 2);
+}
 
-#define CLASS(symbol, text, least, most, inferred, run, passes)                \
+ATTR_FIELDS(binary, FIELD_FLAG(binary_attrs, is_fmod),
+            FIELD_FLAG(binary_attrs, to_right));
+
+#define CLASS(symbol, text, least, most, inferred, run, passes, ...)           \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct binary_attrs),                            \
+        .fields = binary_fields,                                               \
         .min_inputs = least,                                                   \
         .max_inputs = most,                                                    \
         .min_outputs = 1,                                                      \
@@ -454,5 +444,42 @@ static enum assay_status infer_prelu(const struct node *node,
         .backward = passes,                                                    \
         .backward_reads = binary_backward_reads,                               \
         .is_cheap = true,                                                      \
+        __VA_ARGS__,                                                           \
     };
-BINARY_LIST(CLASS)
+CLASS(sum, "Sum", 1, SIZE_MAX, infer, forward, binary_backward,
+      .channels = channel_broadcast, .to_onnx = onnx_put_named,
+      .counted = COUNTED_ADD)
+CLASS(mean, "Mean", 1, SIZE_MAX, infer, forward, binary_backward,
+      .channels = channel_broadcast, .to_onnx = onnx_put_named)
+CLASS(min, "Min", 1, SIZE_MAX, infer, forward, binary_backward,
+      .channels = channel_broadcast, .to_onnx = onnx_put_named)
+CLASS(max, "Max", 1, SIZE_MAX, infer, forward, binary_backward,
+      .channels = channel_broadcast, .to_onnx = onnx_put_named)
+CLASS(sub, "Sub", 2, 2, infer, forward, binary_backward,
+      .channels = channel_broadcast, .to_onnx = onnx_put_named,
+      .counted = COUNTED_ADD)
+CLASS(mul, "Mul", 2, 2, infer, forward, binary_backward,
+      .channels = channel_broadcast, .to_onnx = onnx_put_named,
+      .counted = COUNTED_MUL)
+CLASS(div, "Div", 2, 2, infer, forward, binary_backward,
+      .channels = channel_broadcast, .to_onnx = onnx_put_named,
+      .counted = COUNTED_MUL)
+CLASS(pow, "Pow", 2, 2, infer, forward_pow, binary_backward,
+      .channels = channel_broadcast, .to_onnx = onnx_put_named)
+CLASS(mod, "Mod", 2, 2, infer, forward, NULL, .to_onnx = NULL)
+CLASS(prelu, "PRelu", 2, 2, infer_prelu, forward, binary_backward,
+      .channels = channel_broadcast, .to_onnx = prelu_to_onnx,
+      .counted = COUNTED_ACTIVATION)
+CLASS(bit_shift, "BitShift", 2, 2, infer, forward, NULL, .to_onnx = NULL)
+CLASS(equal, "Equal", 2, 2, infer_truth, forward, NULL,
+      .to_onnx = onnx_put_named)
+CLASS(greater, "Greater", 2, 2, infer_truth, forward, NULL,
+      .to_onnx = onnx_put_named)
+CLASS(greater_or_equal, "GreaterOrEqual", 2, 2, infer_truth, forward, NULL,
+      .to_onnx = NULL)
+CLASS(less, "Less", 2, 2, infer_truth, forward, NULL, .to_onnx = onnx_put_named)
+CLASS(less_or_equal, "LessOrEqual", 2, 2, infer_truth, forward, NULL,
+      .to_onnx = NULL)
+CLASS(and, "And", 2, 2, infer, forward, NULL, .to_onnx = onnx_put_named)
+CLASS(or, "Or", 2, 2, infer, forward, NULL, .to_onnx = onnx_put_named)
+CLASS(xor, "Xor", 2, 2, infer, forward, NULL, .to_onnx = NULL)

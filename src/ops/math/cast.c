@@ -1,7 +1,10 @@
 /* ops/math/cast.c - see cast.h. */
 #include "ops/math/cast.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -123,7 +126,35 @@ static void count_no_data(const struct node *node,
     cost_touches(cost, inputs[0], 0);
 }
 
-#define CLASS(symbol, text, bytes, most, is_of_shapes, passes)                 \
+static void cast_to_onnx(struct onnx_sink *to)
+{
+    const struct cast_attrs *attrs = to->node->attrs;
+
+    if (to->node->n_inputs > 1) {
+        onnx_refuse(to, "its type comes from another value");
+        return;
+    }
+    to->class->attr_dtype(to, "to", attrs->dtype);
+    onnx_put_node(to, "Cast", 1);
+}
+
+static void shape_of_to_onnx(struct onnx_sink *to)
+{
+    const struct shape_of_attrs *attrs = to->node->attrs;
+
+    if (attrs->start || attrs->end != INT64_MAX) {
+        onnx_needs_opset(to, 15);
+        onnx_attr_int(to, "start", attrs->start);
+        onnx_attr_int(to, "end", attrs->end);
+    }
+    onnx_put_node(to, "Shape", 1);
+}
+
+ATTR_FIELDS(cast, FIELD_DTYPE(cast_attrs, dtype));
+ATTR_FIELDS(shape_of, FIELD_ANY(shape_of_attrs, start),
+            FIELD_ANY(shape_of_attrs, end));
+
+#define CLASS(symbol, text, bytes, most, is_of_shapes, passes, ...)            \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = bytes,                                                  \
@@ -136,7 +167,12 @@ static void count_no_data(const struct node *node,
         .cost = (is_of_shapes) ? count_no_data : NULL,                         \
         .backward = passes,                                                    \
         .reads_shapes = is_of_shapes,                                          \
+        __VA_ARGS__,                                                           \
     };
-CLASS(cast, "Cast", sizeof(struct cast_attrs), 2, false, backward_cast)
-CLASS(shape_of, "Shape", sizeof(struct shape_of_attrs), 1, true, NULL)
-CLASS(size, "Size", 0, 1, true, NULL)
+CLASS(cast, "Cast", sizeof(struct cast_attrs), 2, false, backward_cast,
+      .fields = cast_fields, .channels = channel_pass, .to_onnx = cast_to_onnx)
+CLASS(shape_of, "Shape", sizeof(struct shape_of_attrs), 1, true, NULL,
+      .fields = shape_of_fields, .channels = channel_none,
+      .to_onnx = shape_of_to_onnx)
+CLASS(size, "Size", 0, 1, true, NULL, .channels = channel_none,
+      .to_onnx = onnx_put_named)

@@ -1,11 +1,16 @@
 /* ops/math/clip.c - see clip.h. */
 #include "ops/math/clip.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
 #include <assert.h>
+
+#include <math.h>
 
 const struct clip_attrs *clip_attrs(const struct node *node)
 {
@@ -66,9 +71,25 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void clip_to_onnx(struct onnx_sink *to)
+{
+    const struct clip_attrs *attrs = clip_attrs(to->node);
+    const char *y = onnx_name(to, to->node->outputs[0]);
+    const char *inputs[3] = {onnx_name(to, to->node->inputs[0]), "", ""};
+
+    if (!isinf(attrs->low))
+        inputs[1] = onnx_add_scalar(to, attrs->low);
+    if (!isinf(attrs->high))
+        inputs[2] = onnx_add_scalar(to, attrs->high);
+    onnx_put_op(to, "Clip", inputs, 3, &y, 1);
+}
+
+ATTR_FIELDS(clip, FIELD_FLOAT(clip_attrs, low), FIELD_FLOAT(clip_attrs, high));
+
 const struct op_class op_clip = {
     .name = "Clip",
     .attrs_bytes = sizeof(struct clip_attrs),
+    .fields = clip_fields,
     .min_inputs = 1,
     .max_inputs = 1,
     .min_outputs = 1,
@@ -80,4 +101,7 @@ const struct op_class op_clip = {
     .backward_reads = gradient_reads_output,
     .is_cheap = true,
     .is_f32 = true,
+    .channels = channel_pass,
+    .to_onnx = clip_to_onnx,
+    .counted = COUNTED_RELU,
 };

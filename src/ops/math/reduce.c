@@ -5,8 +5,11 @@
 #include "ops/math/reduce.h"
 
 #include "base/variants.h"
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -411,10 +414,69 @@ static void count_cost(const struct node *node,
     cost->flops += tensor_elements(inputs[0]);
 }
 
-#define CLASS(symbol, text, passes, reads)                                     \
+/* Whether a reduction takes a dimension away. */
+static bool reduce_takes(const struct tensor *axes, int d, int rank)
+{
+    for (size_t i = 0; axes && i < tensor_elements(axes); i++) {
+        if (channels_axis(tensor_i64(axes)[i], rank) == d)
+            return true;
+    }
+    return !axes;
+}
+
+static void reduce_channels(struct channels *channels, const struct node *node)
+{
+    const struct reduce_attrs *attrs = node->attrs;
+    const struct tensor *axes =
+        node->n_inputs > 1 ? channels_numbers(channels, node->inputs[1]) : NULL;
+    const struct shape *in, *out;
+    int to = 0;
+
+    if (!channels_shapes(channels, node, &in, &out))
+        return;
+    for (int d = 0; d < in->rank; d++) {
+        struct labels x = channels_of(channels, node->inputs[0], d);
+
+        if (reduce_takes(axes, d, in->rank)) {
+            channels_fix(channels, x);
+            to += attrs->keeps_dims;
+        } else {
+            channels_set(channels, node->outputs[0], to++, x);
+        }
+    }
+}
+
+/* The axes are an input of ReduceSum, of the others an attribute. */
+static void reduce_to_onnx(struct onnx_sink *to)
+{
+    const struct reduce_attrs *attrs = to->node->attrs;
+    const struct node *node = to->node;
+    bool is_sum = node->op == &op_reduce_sum;
+    uint32_t axes = node->n_inputs > 1 ? node->inputs[1] : GRAPH_NONE;
+
+    onnx_attr_int(to, "keepdims", attrs->keeps_dims);
+    if (is_sum)
+        onnx_attr_int(to, "noop_with_empty_axes", attrs->empty_is_none);
+    if (!is_sum && axes != GRAPH_NONE) {
+        const struct tensor *list = &graph_value(to->graph, axes)->data;
+
+        if (!list->buffer || list->dtype != DTYPE_I64) {
+            onnx_refuse(to, "its axes are computed");
+            return;
+        }
+        onnx_attr_ints(to, "axes", tensor_i64(list), tensor_elements(list));
+    }
+    onnx_put_node(to, node->op->name, is_sum ? 2 : 1);
+}
+
+ATTR_FIELDS(reduce, FIELD_FLAG(reduce_attrs, keeps_dims),
+            FIELD_FLAG(reduce_attrs, empty_is_none));
+
+#define CLASS(symbol, text, passes, reads, ...)                                \
     const struct op_class op_reduce_##symbol = {                               \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct reduce_attrs),                            \
+        .fields = reduce_fields,                                               \
         .min_inputs = 1,                                                       \
         .max_inputs = 2,                                                       \
         .min_outputs = 1,                                                      \
@@ -424,14 +486,19 @@ static void count_cost(const struct node *node,
         .cost = count_cost,                                                    \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
+        __VA_ARGS__,                                                           \
     };
-CLASS(sum, "ReduceSum", backward, backward_reads)
-CLASS(mean, "ReduceMean", backward, backward_reads)
-CLASS(max, "ReduceMax", backward, backward_reads)
-CLASS(min, "ReduceMin", backward, backward_reads)
-CLASS(prod, "ReduceProd", NULL, NULL)
-CLASS(l1, "ReduceL1", backward, backward_reads)
-CLASS(l2, "ReduceL2", backward, backward_reads)
-CLASS(log_sum, "ReduceLogSum", backward, backward_reads)
-CLASS(log_sum_exp, "ReduceLogSumExp", backward, backward_reads)
-CLASS(sum_square, "ReduceSumSquare", backward, backward_reads)
+CLASS(sum, "ReduceSum", backward, backward_reads, .channels = reduce_channels,
+      .to_onnx = reduce_to_onnx)
+CLASS(mean, "ReduceMean", backward, backward_reads, .channels = reduce_channels,
+      .to_onnx = reduce_to_onnx, .counted = COUNTED_MEAN)
+CLASS(max, "ReduceMax", backward, backward_reads, .channels = reduce_channels,
+      .to_onnx = reduce_to_onnx)
+CLASS(min, "ReduceMin", backward, backward_reads, .channels = reduce_channels,
+      .to_onnx = reduce_to_onnx)
+CLASS(prod, "ReduceProd", NULL, NULL, .to_onnx = reduce_to_onnx)
+CLASS(l1, "ReduceL1", backward, backward_reads, .to_onnx = reduce_to_onnx)
+CLASS(l2, "ReduceL2", backward, backward_reads, .to_onnx = reduce_to_onnx)
+CLASS(log_sum, "ReduceLogSum", backward, backward_reads, .to_onnx = NULL)
+CLASS(log_sum_exp, "ReduceLogSumExp", backward, backward_reads, .to_onnx = NULL)
+CLASS(sum_square, "ReduceSumSquare", backward, backward_reads, .to_onnx = NULL)

@@ -1,5 +1,7 @@
 /* ops/math/relu.c - max(x, 0). */
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -47,6 +49,11 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void relu_to_onnx(struct onnx_sink *to)
+{
+    onnx_put_node(to, "Relu", 1);
+}
+
 const struct op_class op_relu = {
     .name = "ReLU",
     .min_inputs = 1,
@@ -60,4 +67,7 @@ const struct op_class op_relu = {
     .backward_reads = gradient_reads_output,
     .is_cheap = true,
     .is_f32 = true,
+    .channels = channel_pass,
+    .to_onnx = relu_to_onnx,
+    .counted = COUNTED_RELU,
 };

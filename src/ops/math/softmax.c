@@ -6,9 +6,12 @@
 #include "ops/math/softmax.h"
 
 #include "base/variants.h"
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/math/vector_math.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -285,10 +288,48 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, passes, reads)                                     \
+static void softmax_channels(struct channels *channels, const struct node *node)
+{
+    const struct softmax_attrs *attrs = node->attrs;
+    const struct shape *in, *out;
+    int axis;
+
+    if (!channels_shapes(channels, node, &in, &out))
+        return;
+    axis = channels_axis(attrs->axis, in->rank);
+    channels_pass(channels, node->inputs[0], node->outputs[0]);
+    for (int d = 0; d < in->rank; d++) {
+        if (d == axis || (attrs->is_flat && d > axis))
+            channels_fix(channels, channels_of(channels, node->inputs[0], d));
+    }
+}
+
+static void softmax_to_onnx(struct onnx_sink *to)
+{
+    const struct softmax_attrs *attrs = to->node->attrs;
+    const struct shape *x = onnx_input_shape(to, 0);
+    int axis = x && attrs->axis < 0 ? attrs->axis + x->rank : attrs->axis;
+
+    for (int i = axis + 1; attrs->is_flat && (!x || i < x->rank); i++) {
+        if (!x || x->dims[i] != 1) {
+            onnx_refuse(to, "several dimensions as one came to an end with "
+                            "opset 13");
+            return;
+        }
+    }
+    onnx_attr_int(to, "axis", attrs->axis);
+    onnx_put_node(to, to->node->op->name, 1);
+}
+
+ATTR_FIELDS(softmax,
+            FIELD_SMALL(softmax_attrs, axis, -SHAPE_MAX_RANK, SHAPE_MAX_RANK),
+            FIELD_FLAG(softmax_attrs, is_flat));
+
+#define CLASS(symbol, text, passes, reads, ruled)                              \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct softmax_attrs),                           \
+        .fields = softmax_fields,                                              \
         .min_inputs = 1,                                                       \
         .max_inputs = 1,                                                       \
         .min_outputs = 1,                                                      \
@@ -298,7 +339,10 @@ static enum assay_status backward(const struct op_context *context,
         .cost = rule_cost_elementwise,                                         \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
+        .channels = ruled,                                                     \
+        .to_onnx = softmax_to_onnx,                                            \
     };
-CLASS(softmax, "Softmax", backward, gradient_reads_output)
-CLASS(log_softmax, "LogSoftmax", backward, gradient_reads_output)
-CLASS(hardmax, "Hardmax", NULL, NULL)
+CLASS(softmax, "Softmax", backward, gradient_reads_output, softmax_channels)
+CLASS(log_softmax, "LogSoftmax", backward, gradient_reads_output,
+      softmax_channels)
+CLASS(hardmax, "Hardmax", NULL, NULL, NULL)

@@ -2,9 +2,11 @@
 #include "ops/math/top_k.h"
 
 #include "base/mem.h"
+#include "ops/attr_fields.h"
 #include "ops/int_list.h"
 #include "ops/math/score_rank.h"
 #include "ops/math/sort_key.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/widen.h"
@@ -180,13 +182,27 @@ static enum assay_status kernel(const struct op_context *context,
 
 WIDEN_FORWARD(forward, kernel)
 
+static void top_k_to_onnx(struct onnx_sink *to)
+{
+    const struct top_k_attrs *attrs = to->node->attrs;
+
+    onnx_attr_int(to, "axis", attrs->axis);
+    onnx_attr_int(to, "largest", !attrs->is_smallest);
+    onnx_put_node(to, "TopK", 2);
+}
+
+ATTR_FIELDS(top_k, FIELD_AXIS(top_k_attrs, axis),
+            FIELD_FLAG(top_k_attrs, is_smallest));
+
 const struct op_class op_top_k = {
     .name = "TopK",
     .attrs_bytes = sizeof(struct top_k_attrs),
+    .fields = top_k_fields,
     .min_inputs = 2,
     .max_inputs = 2,
     .min_outputs = 2,
     .max_outputs = 2,
     .infer = infer,
     .forward = forward,
+    .to_onnx = top_k_to_onnx,
 };

@@ -5,7 +5,10 @@
 #include "ops/math/unary_math.h"
 
 #include "base/variants.h"
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/math/unary_onnx_internal.h"
 #include "ops/math/vector_math.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
@@ -56,66 +59,63 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* X(symbol, name, expression of x, a and b, what the slope is told by, slope):
+/* X(symbol, expression of x, a and b, what the slope is told by, slope):
  * in float32 and float64. Slopes are of float32, from x, from y, or from
  * neither. */
 #define FLOAT_UNARY_LIST(X)                                                    \
-    X(acos, "Acos", ACOS(x), x, -1 / SQRT(1 - x * x))                          \
-    X(acosh, "Acosh", ACOSH(x), x, 1 / SQRT(x * x - 1))                        \
-    X(asin, "Asin", ASIN(x), x, 1 / SQRT(1 - x * x))                           \
-    X(asinh, "Asinh", ASINH(x), x, 1 / SQRT(x * x + 1))                        \
-    X(atan, "Atan", ATAN(x), x, 1 / (1 + x * x))                               \
-    X(atanh, "Atanh", ATANH(x), x, 1 / (1 - x * x))                            \
-    X(celu, "Celu", x > 0 ? x : a * EXPM1(x / a), y, y > 0 ? 1 : y / a + 1)    \
-    X(cos, "Cos", COS(x), x, -SIN(x))                                          \
-    X(cosh, "Cosh", COSH(x), x, SINH(x))                                       \
-    X(elu, "Elu", x > 0 ? x : a * EXPM1(x), y, y > 0 ? 1 : y + a)              \
-    X(erf, "Erf", ERF(x), x, 2 * root_pi * EXP(-x * x))                        \
-    X(exp, "Exp", EXP(x), y, y)                                                \
-    X(gelu, "Gelu", x *(1 + ERF(x * half_root)) / 2, x,                        \
+    X(acos, ACOS(x), x, -1 / SQRT(1 - x * x))                                  \
+    X(acosh, ACOSH(x), x, 1 / SQRT(x * x - 1))                                 \
+    X(asin, ASIN(x), x, 1 / SQRT(1 - x * x))                                   \
+    X(asinh, ASINH(x), x, 1 / SQRT(x * x + 1))                                 \
+    X(atan, ATAN(x), x, 1 / (1 + x * x))                                       \
+    X(atanh, ATANH(x), x, 1 / (1 - x * x))                                     \
+    X(celu, x > 0 ? x : a * EXPM1(x / a), y, y > 0 ? 1 : y / a + 1)            \
+    X(cos, COS(x), x, -SIN(x))                                                 \
+    X(cosh, COSH(x), x, SINH(x))                                               \
+    X(elu, x > 0 ? x : a * EXPM1(x), y, y > 0 ? 1 : y + a)                     \
+    X(erf, ERF(x), x, 2 * root_pi * EXP(-x * x))                               \
+    X(exp, EXP(x), y, y)                                                       \
+    X(gelu, x *(1 + ERF(x * half_root)) / 2, x,                                \
       (1 + ERF(x * half_root)) / 2 +                                           \
           x * half_root * root_pi * EXP(-x * x / 2))                           \
-    X(hard_sigmoid, "HardSigmoid", HELD(a *x + b, 0, 1), y,                    \
-      y > 0 && y < 1 ? a : 0)                                                  \
-    X(hard_swish, "HardSwish", x *HELD(x + 3, 0, 6) / 6, x,                    \
+    X(hard_sigmoid, HELD(a *x + b, 0, 1), y, y > 0 && y < 1 ? a : 0)           \
+    X(hard_swish, x *HELD(x + 3, 0, 6) / 6, x,                                 \
       x < -3  ? 0                                                              \
       : x > 3 ? 1                                                              \
               : x / 3 + half)                                                  \
-    X(leaky_relu, "LeakyRelu", x < 0 ? a * x : x, x, x < 0 ? a : 1)            \
-    X(log, "Log", LOG(x), x, 1 / x)                                            \
-    X(mish, "Mish", x *TANH(SOFTPLUS(x)), x, slope_of_mish(x))                 \
-    X(reciprocal, "Reciprocal", 1 / x, y, -y * y)                              \
-    X(selu, "Selu", b *(x > 0 ? x : a * EXPM1(x)), y, y > 0 ? b : y + a * b)   \
-    X(sigmoid, "Sigmoid", SIGMOID(x), y, y *(1 - y))                           \
-    X(silu, "SiLU", x *SIGMOID(x), x, SIGMOID(x) * (1 + x * (1 - SIGMOID(x)))) \
-    X(sin, "Sin", SIN(x), x, COS(x))                                           \
-    X(sinh, "Sinh", SINH(x), x, COSH(x))                                       \
-    X(softplus, "Softplus", SOFTPLUS(x), x, SIGMOID(x))                        \
-    X(softsign, "Softsign", x / (1 + ABS(x)), x,                               \
-      1 / ((1 + ABS(x)) * (1 + ABS(x))))                                       \
-    X(sqrt, "Sqrt", SQRT(x), y, half / y)                                      \
-    X(tan, "Tan", TAN(x), y, 1 + y * y)                                        \
-    X(tanh, "Tanh", TANH(x), y, 1 - y * y)                                     \
-    X(thresholded_relu, "ThresholdedRelu", x > a ? x : 0, x, x > a ? 1 : 0)
+    X(leaky_relu, x < 0 ? a * x : x, x, x < 0 ? a : 1)                         \
+    X(log, LOG(x), x, 1 / x)                                                   \
+    X(mish, x *TANH(SOFTPLUS(x)), x, slope_of_mish(x))                         \
+    X(reciprocal, 1 / x, y, -y * y)                                            \
+    X(selu, b *(x > 0 ? x : a * EXPM1(x)), y, y > 0 ? b : y + a * b)           \
+    X(sigmoid, SIGMOID(x), y, y *(1 - y))                                      \
+    X(silu, x *SIGMOID(x), x, SIGMOID(x) * (1 + x * (1 - SIGMOID(x))))         \
+    X(sin, SIN(x), x, COS(x))                                                  \
+    X(sinh, SINH(x), x, COSH(x))                                               \
+    X(softplus, SOFTPLUS(x), x, SIGMOID(x))                                    \
+    X(softsign, x / (1 + ABS(x)), x, 1 / ((1 + ABS(x)) * (1 + ABS(x))))        \
+    X(sqrt, SQRT(x), y, half / y)                                              \
+    X(tan, TAN(x), y, 1 + y * y)                                               \
+    X(tanh, TANH(x), y, 1 - y * y)                                             \
+    X(thresholded_relu, x > a ? x : 0, x, x > a ? 1 : 0)
 
 /* Steps, of which no gradient passes. */
 #define STEP_UNARY_LIST(X)                                                     \
-    X(ceil, "Ceil", CEIL(x), none, 0)                                          \
-    X(floor, "Floor", FLOOR(x), none, 0)                                       \
-    X(round, "Round", RINT(x), none, 0)
-#define SIGNED_STEP_UNARY_LIST(X) X(sign, "Sign", SIGN(x), none, 0)
+    X(ceil, CEIL(x), none, 0)                                                  \
+    X(floor, FLOOR(x), none, 0)                                                \
+    X(round, RINT(x), none, 0)
+#define SIGNED_STEP_UNARY_LIST(X) X(sign, SIGN(x), none, 0)
 
 /* As the first list, for signed integers too. */
 #define SIGNED_UNARY_LIST(X)                                                   \
-    X(abs, "Abs", ABS(x), x, SIGN(x))                                          \
-    X(neg, "Neg", -x, none, -1)                                                \
-    X(shrink, "Shrink", x<-a ? x + b : x> a ? x - b : 0, x,                    \
-      x<-a || x> a ? 1 : 0)
+    X(abs, ABS(x), x, SIGN(x))                                                 \
+    X(neg, -x, none, -1)                                                       \
+    X(shrink, x<-a ? x + b : x> a ? x - b : 0, x, x<-a || x> a ? 1 : 0)
 
 /* From float32 and float64 to bool. */
 #define TEST_UNARY_LIST(X)                                                     \
-    X(is_nan, "IsNaN", isnan(x))                                               \
-    X(is_inf, "IsInf", isinf(x) && (x < 0 ? a : b) != 0)
+    X(is_nan, isnan(x))                                                        \
+    X(is_inf, isinf(x) && (x < 0 ? a : b) != 0)
 
 #define ROW(function, type, made, expression)                                  \
     VARIANTS(void, function,                                                   \
@@ -136,13 +136,13 @@ static double sigmoid(double x)
         }                                                                      \
     }
 
-#define FLOAT_ROWS(symbol, name, expression, ...)                              \
+#define FLOAT_ROWS(symbol, expression, ...)                                    \
     ROW(symbol##_f32, float, float, expression)                                \
     ROW(symbol##_f64, double, double, expression)
-#define SIGNED_ROWS(symbol, name, expression, ...)                             \
-    FLOAT_ROWS(symbol, name, expression, none)                                 \
+#define SIGNED_ROWS(symbol, expression, ...)                                   \
+    FLOAT_ROWS(symbol, expression, none)                                       \
     ROW(symbol##_i64, int64_t, int64_t, expression)
-#define TEST_ROWS(symbol, name, expression)                                    \
+#define TEST_ROWS(symbol, expression)                                          \
     ROW(symbol##_f32, float, uint8_t, expression)                              \
     ROW(symbol##_f64, double, uint8_t, expression)
 FLOAT_UNARY_LIST(FLOAT_ROWS)
@@ -163,7 +163,7 @@ VARIANT_PART float slope_of_mish(float x)
     return t + x * vector_sigmoid(x) * (1 - t * t);
 }
 
-#define SLOPE(symbol, name, expression, told_by, slope)                        \
+#define SLOPE(symbol, expression, told_by, slope)                              \
     VARIANTS(void, symbol##_slope,                                             \
              (const struct unary_attrs *attrs, const float *told,              \
               const float *dy, float *dx, size_t n),                           \
@@ -204,22 +204,22 @@ static const struct unary {
     {                                                                          \
         0                                                                      \
     }
-#define FLOAT_ENTRY(symbol, name, ...)                                         \
+#define FLOAT_ENTRY(symbol, ...)                                               \
     {.op = &op_##symbol, .f32 = symbol##_f32, .f64 = symbol##_f64},
-#define SMOOTH_ENTRY(symbol, name, expression, told_by, ...)                   \
+#define SMOOTH_ENTRY(symbol, expression, told_by, ...)                         \
     {.op = &op_##symbol,                                                       \
      .f32 = symbol##_f32,                                                      \
      .f64 = symbol##_f64,                                                      \
      .slope = symbol##_slope,                                                  \
      .reads = TOLD_BY_##told_by},
-#define SIGNED_ENTRY(symbol, name, expression, told_by, ...)                   \
+#define SIGNED_ENTRY(symbol, expression, told_by, ...)                         \
     {.op = &op_##symbol,                                                       \
      .f32 = symbol##_f32,                                                      \
      .f64 = symbol##_f64,                                                      \
      .i64 = symbol##_i64,                                                      \
      .slope = symbol##_slope,                                                  \
      .reads = TOLD_BY_##told_by},
-#define SIGNED_STEP_ENTRY(symbol, name, ...)                                   \
+#define SIGNED_STEP_ENTRY(symbol, ...)                                         \
     {.op = &op_##symbol,                                                       \
      .f32 = symbol##_f32,                                                      \
      .f64 = symbol##_f64,                                                      \
@@ -348,10 +348,14 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, inferred, passes, reads)                           \
+ATTR_FIELDS(unary, FIELD_DOUBLE(unary_attrs, alpha),
+            FIELD_DOUBLE(unary_attrs, beta));
+
+#define CLASS(symbol, text, inferred, passes, reads, ...)                      \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct unary_attrs),                             \
+        .fields = unary_fields,                                                \
         .min_inputs = 1,                                                       \
         .max_inputs = 1,                                                       \
         .min_outputs = 1,                                                      \
@@ -362,16 +366,60 @@ static enum assay_status backward(const struct op_context *context,
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
         .is_cheap = true,                                                      \
+        __VA_ARGS__,                                                           \
     };
 #define SMOOTH_CLASS(symbol, text, ...)                                        \
-    CLASS(symbol, text, infer_same, backward, backward_reads)
+    CLASS(symbol, text, infer_same, backward, backward_reads, __VA_ARGS__)
 #define STEP_CLASS(symbol, text, ...)                                          \
-    CLASS(symbol, text, infer_same, NULL, NULL)
-#define TRUTH_CLASS(symbol, text, expression)                                  \
-    CLASS(symbol, text, infer_truth, NULL, NULL)
-FLOAT_UNARY_LIST(SMOOTH_CLASS)
-STEP_UNARY_LIST(STEP_CLASS)
-SIGNED_UNARY_LIST(SMOOTH_CLASS)
-SIGNED_STEP_UNARY_LIST(STEP_CLASS)
-TEST_UNARY_LIST(TRUTH_CLASS)
-TRUTH_CLASS(not, "Not", )
+    CLASS(symbol, text, infer_same, NULL, NULL, __VA_ARGS__)
+#define TRUTH_CLASS(symbol, text, ...)                                         \
+    CLASS(symbol, text, infer_truth, NULL, NULL, __VA_ARGS__)
+#define PASSES   .channels = channel_pass
+#define NAMED    .to_onnx = onnx_put_named
+#define NUMBERED .to_onnx = unary_to_onnx
+#define NO_ONNX  .to_onnx = NULL
+SMOOTH_CLASS(acos, "Acos", NO_ONNX)
+SMOOTH_CLASS(acosh, "Acosh", NO_ONNX)
+SMOOTH_CLASS(asin, "Asin", NO_ONNX)
+SMOOTH_CLASS(asinh, "Asinh", NO_ONNX)
+SMOOTH_CLASS(atan, "Atan", NO_ONNX)
+SMOOTH_CLASS(atanh, "Atanh", NO_ONNX)
+SMOOTH_CLASS(celu, "Celu", PASSES, NUMBERED)
+SMOOTH_CLASS(cos, "Cos", NAMED)
+SMOOTH_CLASS(cosh, "Cosh", NO_ONNX)
+SMOOTH_CLASS(elu, "Elu", PASSES, NUMBERED, .counted = COUNTED_ACTIVATION)
+SMOOTH_CLASS(erf, "Erf", PASSES, NAMED)
+SMOOTH_CLASS(exp, "Exp", PASSES, NAMED)
+SMOOTH_CLASS(gelu, "Gelu", PASSES, .to_onnx = gelu_to_onnx,
+             .counted = COUNTED_ACTIVATION)
+SMOOTH_CLASS(hard_sigmoid, "HardSigmoid", PASSES, NUMBERED,
+             .counted = COUNTED_ACTIVATION)
+SMOOTH_CLASS(hard_swish, "HardSwish", PASSES, .to_onnx = hard_swish_to_onnx,
+             .counted = COUNTED_ACTIVATION)
+SMOOTH_CLASS(leaky_relu, "LeakyRelu", PASSES, NUMBERED, .counted = COUNTED_RELU)
+SMOOTH_CLASS(log, "Log", NAMED)
+SMOOTH_CLASS(mish, "Mish", PASSES, .to_onnx = mish_to_onnx,
+             .counted = COUNTED_ACTIVATION)
+SMOOTH_CLASS(reciprocal, "Reciprocal", NAMED)
+SMOOTH_CLASS(selu, "Selu", PASSES, NUMBERED, .counted = COUNTED_ACTIVATION)
+SMOOTH_CLASS(sigmoid, "Sigmoid", PASSES, NAMED, .counted = COUNTED_RELU)
+SMOOTH_CLASS(silu, "SiLU", PASSES, .to_onnx = silu_to_onnx,
+             .counted = COUNTED_ACTIVATION)
+SMOOTH_CLASS(sin, "Sin", NAMED)
+SMOOTH_CLASS(sinh, "Sinh", NO_ONNX)
+SMOOTH_CLASS(softplus, "Softplus", PASSES, NAMED)
+SMOOTH_CLASS(softsign, "Softsign", PASSES, NAMED)
+SMOOTH_CLASS(sqrt, "Sqrt", PASSES, NAMED)
+SMOOTH_CLASS(tan, "Tan", NO_ONNX)
+SMOOTH_CLASS(tanh, "Tanh", PASSES, NAMED, .counted = COUNTED_RELU)
+SMOOTH_CLASS(thresholded_relu, "ThresholdedRelu", PASSES, NUMBERED)
+STEP_CLASS(ceil, "Ceil", NAMED)
+STEP_CLASS(floor, "Floor", NAMED)
+STEP_CLASS(round, "Round", NAMED)
+STEP_CLASS(sign, "Sign", NO_ONNX)
+SMOOTH_CLASS(abs, "Abs", PASSES, NAMED)
+SMOOTH_CLASS(neg, "Neg", PASSES, NAMED)
+SMOOTH_CLASS(shrink, "Shrink", NUMBERED)
+TRUTH_CLASS(is_nan, "IsNaN", NO_ONNX)
+TRUTH_CLASS(is_inf, "IsInf", NO_ONNX)
+TRUTH_CLASS(not, "Not", NAMED)

@@ -1,7 +1,10 @@
 /* ops/movement/concat.c - see concat.h. */
 #include "ops/movement/concat.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -119,9 +122,75 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static struct labels concat_labels(struct channels *channels,
+                                   const struct node *node, int axis, size_t n)
+{
+    uint32_t *atoms = channels_room(channels, n);
+    bool has_any = false;
+    size_t at = 0;
+
+    for (size_t i = 0; atoms && i < node->n_inputs; i++) {
+        const struct shape *x = channels_shape(channels, node->inputs[i]);
+        struct labels labels;
+
+        if (!channels_of(channels, node->inputs[i], axis).n)
+            channels_match(channels, node->inputs[i], axis, (struct labels){0});
+        labels = channels_of(channels, node->inputs[i], axis);
+        for (size_t k = 0; k < labels.n && at + k < n; k++)
+            atoms[at + k] = labels.atoms[k];
+        has_any |= labels.n > 0;
+        at += (size_t)x->dims[axis];
+    }
+    return has_any ? (struct labels){n, atoms} : (struct labels){0};
+}
+
+/* A dimension that all inputs share. */
+static void concat_join_across(struct channels *channels,
+                               const struct node *node, int d)
+{
+    struct labels joined = {0};
+
+    for (size_t i = 0; i < node->n_inputs && !joined.n; i++)
+        joined = channels_of(channels, node->inputs[i], d);
+    for (size_t i = 0; joined.n && i < node->n_inputs; i++)
+        channels_match(channels, node->inputs[i], d, joined);
+    channels_set(channels, node->outputs[0], d, joined);
+}
+
+static void concat_channels(struct channels *channels, const struct node *node)
+{
+    const struct shape *y = channels_shape(channels, node->outputs[0]);
+    bool is_known = y != NULL;
+    int axis;
+
+    for (size_t i = 0; i < node->n_inputs; i++)
+        is_known &= channels_shape(channels, node->inputs[i]) != NULL;
+    if (!is_known) {
+        channels_fix_inputs(channels, node);
+        return;
+    }
+    axis = concat_axis(node, y->rank);
+    for (int d = 0; d < y->rank; d++) {
+        if (d != axis)
+            concat_join_across(channels, node, d);
+    }
+    channels_set(channels, node->outputs[0], axis,
+                 concat_labels(channels, node, axis, (size_t)y->dims[axis]));
+}
+
+static void concat_to_onnx(struct onnx_sink *to)
+{
+    onnx_attr_int(to, "axis", concat_attrs(to->node)->axis);
+    onnx_put_node(to, "Concat", ONNX_ALL_INPUTS);
+}
+
+ATTR_FIELDS(concat,
+            FIELD_SMALL(concat_attrs, axis, -SHAPE_MAX_RANK, SHAPE_MAX_RANK));
+
 const struct op_class op_concat = {
     .name = "Concat",
     .attrs_bytes = sizeof(struct concat_attrs),
+    .fields = concat_fields,
     .min_inputs = 1,
     .max_inputs = SIZE_MAX,
     .min_outputs = 1,
@@ -129,4 +198,7 @@ const struct op_class op_concat = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
+    .channels = concat_channels,
+    .to_onnx = concat_to_onnx,
+    .counted = COUNTED_CONCAT,
 };

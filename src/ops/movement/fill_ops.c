@@ -2,6 +2,7 @@
 #include "ops/movement/fill_ops.h"
 
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/widen.h"
@@ -287,15 +288,17 @@ static enum assay_status forward_trilu(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* X(symbol, name, bytes of the attributes, least inputs, most inputs) */
-#define FILL_LIST(X)                                                           \
-    X(constant_of_shape, "ConstantOfShape", 0, 2, 2)                           \
-    X(eye_like, "EyeLike", sizeof(struct eye_like_attrs), 1, 1)                \
-    X(range, "Range", 0, 3, 3)                                                 \
-    X(one_hot, "OneHot", sizeof(struct one_hot_attrs), 3, 3)                   \
-    X(trilu, "Trilu", sizeof(struct trilu_attrs), 1, 2)
+/* The value, repeated: Expand has it as an input, as we do. */
+static void constant_of_shape_to_onnx(struct onnx_sink *to)
+{
+    const char *y = onnx_name(to, to->node->outputs[0]);
+    const char *inputs[2] = {onnx_name(to, to->node->inputs[1]),
+                             onnx_name(to, to->node->inputs[0])};
 
-#define CLASS(symbol, text, bytes, least, most)                                \
+    onnx_put_op(to, "Expand", inputs, 2, &y, 1);
+}
+
+#define CLASS(symbol, text, bytes, least, most, written)                       \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = bytes,                                                  \
@@ -305,5 +308,10 @@ static enum assay_status forward_trilu(const struct op_context *context,
         .max_outputs = 1,                                                      \
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
+        .to_onnx = written,                                                    \
     };
-FILL_LIST(CLASS)
+CLASS(constant_of_shape, "ConstantOfShape", 0, 2, 2, constant_of_shape_to_onnx)
+CLASS(eye_like, "EyeLike", sizeof(struct eye_like_attrs), 1, 1, NULL)
+CLASS(range, "Range", 0, 3, 3, onnx_put_named)
+CLASS(one_hot, "OneHot", sizeof(struct one_hot_attrs), 3, 3, NULL)
+CLASS(trilu, "Trilu", sizeof(struct trilu_attrs), 1, 2, NULL)

@@ -1,5 +1,7 @@
 /* ops/movement/flatten.c - [n, a, b, ...] as [n, a * b * ...], sharing the
  * memory. */
+#include "ops/channels.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -32,6 +34,12 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void flatten_to_onnx(struct onnx_sink *to)
+{
+    onnx_attr_int(to, "axis", 1);
+    onnx_put_node(to, "Flatten", 1);
+}
+
 const struct op_class op_flatten = {
     .name = "Flatten",
     .min_inputs = 1,
@@ -41,4 +49,6 @@ const struct op_class op_flatten = {
     .infer = infer,
     .forward = forward,
     .is_view = true,
+    .channels = channel_reshape,
+    .to_onnx = flatten_to_onnx,
 };

@@ -1,8 +1,10 @@
 /* ops/movement/gather.c - see gather.h. */
 #include "ops/movement/gather.h"
 
+#include "ops/attr_fields.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/strided.h"
@@ -276,6 +278,20 @@ static void count_cost(const struct node *node,
     cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
 }
 
+static void gather_to_onnx(struct onnx_sink *to)
+{
+    const struct gather_attrs *attrs = to->node->attrs;
+
+    if (to->node->op == &op_gather_nd)
+        onnx_attr_int(to, "batch_dims", attrs->batch_dims);
+    else
+        onnx_attr_int(to, "axis", attrs->axis);
+    onnx_put_node(to, to->node->op->name, ONNX_ALL_INPUTS);
+}
+
+ATTR_FIELDS(gather, FIELD_AXIS(gather_attrs, axis),
+            FIELD_AMOUNT(gather_attrs, batch_dims));
+
 /* X(symbol, name, backward, what it reads) */
 #define GATHER_LIST(X)                                                         \
     X(gather, "Gather", backward_gather, backward_reads)                       \
@@ -287,6 +303,7 @@ static void count_cost(const struct node *node,
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct gather_attrs),                            \
+        .fields = gather_fields,                                               \
         .min_inputs = 2,                                                       \
         .max_inputs = 2,                                                       \
         .min_outputs = 1,                                                      \
@@ -296,5 +313,6 @@ static void count_cost(const struct node *node,
         .cost = count_cost,                                                    \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
+        .to_onnx = gather_to_onnx,                                             \
     };
 GATHER_LIST(CLASS)

@@ -2,8 +2,11 @@
 #include "ops/movement/pad.h"
 
 #include "base/mem.h"
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/strided.h"
@@ -293,9 +296,30 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void pad_to_onnx(struct onnx_sink *to)
+{
+    static const char *const modes[] = {[PAD_CONSTANT] = "constant",
+                                        [PAD_REFLECT] = "reflect",
+                                        [PAD_EDGE] = "edge"};
+    const struct pad_attrs *attrs = to->node->attrs;
+
+    if (attrs->mode == PAD_WRAP ||
+        (to->node->n_inputs > 3 && to->node->inputs[3] != GRAPH_NONE)) {
+        onnx_refuse(to, "this way of padding came with later opsets");
+        return;
+    }
+    onnx_attr_text(to, "mode", modes[attrs->mode]);
+    onnx_put_node(to, "Pad", 3);
+}
+
+static const char *const pad_modes[] = {"constant", "reflect", "edge", "wrap",
+                                        NULL};
+ATTR_FIELDS(pad, FIELD_WORD(pad_attrs, mode, pad_modes));
+
 const struct op_class op_pad = {
     .name = "Pad",
     .attrs_bytes = sizeof(struct pad_attrs),
+    .fields = pad_fields,
     .min_inputs = 2,
     .max_inputs = 4,
     .min_outputs = 1,
@@ -304,4 +328,6 @@ const struct op_class op_pad = {
     .forward = forward,
     .backward = backward,
     .backward_reads = backward_reads,
+    .channels = channel_same_size,
+    .to_onnx = pad_to_onnx,
 };

@@ -1,7 +1,10 @@
 /* ops/movement/rearrange.c - see rearrange.h. */
 #include "ops/movement/rearrange.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/strided.h"
@@ -143,7 +146,71 @@ static enum assay_status forward_reverse(const struct op_context *context,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, kind, attrs, n, passes)                            \
+/* Channels of which block * block make one: where the k-th of the i-th is. */
+static size_t depth_block_place(const struct depth_attrs *attrs, size_t n,
+                                size_t i, size_t k)
+{
+    size_t area = (size_t)(attrs->block * attrs->block);
+
+    return attrs->is_depth_first ? i * area + k : k * n + i;
+}
+
+static void depth_to_space_channels(struct channels *channels,
+                                    const struct node *node)
+{
+    const struct depth_attrs *attrs = node->attrs;
+    struct labels x = channels_of(channels, node->inputs[0], 1);
+    size_t area = (size_t)(attrs->block * attrs->block), n = x.n / area;
+    uint32_t *atoms = channels_room(channels, n);
+
+    channels_set(channels, node->outputs[0], 0,
+                 channels_of(channels, node->inputs[0], 0));
+    if (!x.n || !atoms)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        atoms[i] = x.atoms[depth_block_place(attrs, n, i, 0)];
+        for (size_t k = 1; k < area; k++)
+            channels_join(channels, atoms[i],
+                          x.atoms[depth_block_place(attrs, n, i, k)]);
+    }
+    channels_set(channels, node->outputs[0], 1, (struct labels){n, atoms});
+}
+
+static void space_to_depth_channels(struct channels *channels,
+                                    const struct node *node)
+{
+    const struct depth_attrs *attrs = node->attrs;
+    struct labels x = channels_of(channels, node->inputs[0], 1);
+    size_t area = (size_t)(attrs->block * attrs->block);
+    uint32_t *atoms = channels_room(channels, x.n * area);
+
+    channels_set(channels, node->outputs[0], 0,
+                 channels_of(channels, node->inputs[0], 0));
+    if (!x.n || !atoms)
+        return;
+    for (size_t i = 0; i < x.n; i++) {
+        for (size_t k = 0; k < area; k++)
+            atoms[depth_block_place(attrs, x.n, i, k)] = x.atoms[i];
+    }
+    channels_set(channels, node->outputs[0], 1,
+                 (struct labels){x.n * area, atoms});
+}
+
+static void depth_to_onnx(struct onnx_sink *to)
+{
+    const struct depth_attrs *attrs = to->node->attrs;
+    bool to_space = to->node->op == &op_depth_to_space;
+
+    onnx_attr_int(to, "blocksize", attrs->block);
+    if (to_space)
+        onnx_attr_text(to, "mode", attrs->is_depth_first ? "CRD" : "DCR");
+    onnx_put_node(to, to_space ? "DepthToSpace" : "SpaceToDepth", 1);
+}
+
+ATTR_FIELDS(depth, FIELD_SIZE(depth_attrs, block),
+            FIELD_FLAG(depth_attrs, is_depth_first));
+
+#define CLASS(symbol, text, kind, attrs, n, passes, ...)                       \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct attrs),                                   \
@@ -154,8 +221,13 @@ static enum assay_status forward_reverse(const struct op_context *context,
         .infer = infer_##kind,                                                 \
         .forward = forward_##kind,                                             \
         .backward = passes,                                                    \
+        __VA_ARGS__,                                                           \
     };
-CLASS(depth_to_space, "DepthToSpace", depth, depth_attrs, 1, backward_depth)
-CLASS(space_to_depth, "SpaceToDepth", depth, depth_attrs, 1, backward_depth)
+CLASS(depth_to_space, "DepthToSpace", depth, depth_attrs, 1, backward_depth,
+      .fields = depth_fields, .channels = depth_to_space_channels,
+      .to_onnx = depth_to_onnx)
+CLASS(space_to_depth, "SpaceToDepth", depth, depth_attrs, 1, backward_depth,
+      .fields = depth_fields, .channels = space_to_depth_channels,
+      .to_onnx = depth_to_onnx)
 CLASS(reverse_sequence, "ReverseSequence", reverse, reverse_sequence_attrs, 2,
-      NULL)
+      NULL, .fields = NULL)

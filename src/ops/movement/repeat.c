@@ -4,6 +4,7 @@
  * it along each axis. */
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/strided.h"
@@ -172,6 +173,7 @@ static enum assay_status backward_tile(const struct op_context *context,
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
         .backward = backward_##symbol,                                         \
+        .to_onnx = onnx_put_named,                                             \
     };
 CLASS(expand, "Expand")
 CLASS(tile, "Tile")

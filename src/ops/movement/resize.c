@@ -6,8 +6,11 @@
 
 #include "base/mem.h"
 #include "base/variants.h"
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -375,9 +378,55 @@ static enum assay_status kernel(const struct op_context *context,
 
 WIDEN_FORWARD(forward, kernel)
 
+static void resize_to_onnx(struct onnx_sink *to)
+{
+    static const char *const modes[] = {[RESIZE_NEAREST] = "nearest",
+                                        [RESIZE_LINEAR] = "linear",
+                                        [RESIZE_CUBIC] = "cubic"};
+    static const char *const places[] = {
+        [RESIZE_HALF_PIXEL] = "half_pixel",
+        [RESIZE_PYTORCH_HALF_PIXEL] = "pytorch_half_pixel",
+        [RESIZE_ALIGN_CORNERS] = "align_corners",
+        [RESIZE_ASYMMETRIC] = "asymmetric",
+        [RESIZE_CROP] = "tf_crop_and_resize"};
+    static const char *const nearests[] = {
+        [RESIZE_ROUND_PREFER_FLOOR] = "round_prefer_floor",
+        [RESIZE_ROUND_PREFER_CEIL] = "round_prefer_ceil",
+        [RESIZE_FLOOR] = "floor",
+        [RESIZE_CEIL] = "ceil"};
+    const struct resize_attrs *attrs = to->node->attrs;
+
+    if (attrs->place == RESIZE_HALF_PIXEL_FOR_NEAREST) {
+        onnx_refuse(to, "its places went with opset 13");
+        return;
+    }
+    onnx_attr_text(to, "mode", modes[attrs->mode]);
+    onnx_attr_text(to, "coordinate_transformation_mode", places[attrs->place]);
+    onnx_attr_text(to, "nearest_mode", nearests[attrs->nearest]);
+    onnx_attr_float(to, "cubic_coeff_a", (double)attrs->cubic);
+    onnx_attr_int(to, "exclude_outside", attrs->excludes_outside);
+    onnx_attr_float(to, "extrapolation_value", (double)attrs->outside);
+    onnx_put_node(to, "Resize", ONNX_ALL_INPUTS);
+}
+
+static const char *const resize_modes[] = {"nearest", "linear", "cubic", NULL};
+static const char *const resize_places[] = {
+    "half_pixel", "pytorch_half_pixel",     "align_corners",
+    "asymmetric", "half_pixel_for_nearest", "crop",
+    NULL};
+static const char *const roundings[] = {
+    "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+ATTR_FIELDS(resize, FIELD_WORD(resize_attrs, mode, resize_modes),
+            FIELD_WORD(resize_attrs, place, resize_places),
+            FIELD_WORD(resize_attrs, nearest, roundings),
+            FIELD_FLOAT(resize_attrs, cubic),
+            FIELD_FLAG(resize_attrs, excludes_outside),
+            FIELD_FLOAT(resize_attrs, outside));
+
 const struct op_class op_resize = {
     .name = "Resize",
     .attrs_bytes = sizeof(struct resize_attrs),
+    .fields = resize_fields,
     .min_inputs = 1,
     .max_inputs = 4,
     .min_outputs = 1,
@@ -387,4 +436,6 @@ const struct op_class op_resize = {
     .cost = rule_cost_elementwise,
     .backward = resize_backward,
     .backward_reads = gradient_reads_settings,
+    .channels = channel_same_size,
+    .to_onnx = resize_to_onnx,
 };

@@ -1,6 +1,7 @@
 /* ops/movement/resize_nearest.c - see resize_nearest.h. */
 #include "ops/movement/resize_nearest.h"
 
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -100,4 +101,5 @@ const struct op_class op_resize_nearest = {
     .cost = count_cost,
     .backward = backward,
     .is_f32 = true,
+    .channels = channel_window,
 };

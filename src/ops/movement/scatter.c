@@ -1,4 +1,5 @@
 /* ops/movement/scatter.c - ScatterElements and ScatterND, see gather.h. */
+#include "ops/attr_fields.h"
 #include "ops/int_list.h"
 #include "ops/movement/gather.h"
 #include "ops/ops.h"
@@ -159,11 +160,17 @@ static enum assay_status run_scatter_nd(const struct op_context *context,
     return st;
 }
 
+static const char *const reductions[] = {"none", "add", "mul",
+                                         "min",  "max", NULL};
+ATTR_FIELDS(scatter, FIELD_AXIS(scatter_attrs, axis),
+            FIELD_WORD(scatter_attrs, reduction, reductions));
+
 #define CLASS(symbol, text)                                                    \
     WIDEN_FORWARD(forward_##symbol, run_##symbol)                              \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct scatter_attrs),                           \
+        .fields = scatter_fields,                                              \
         .min_inputs = 3,                                                       \
         .max_inputs = 3,                                                       \
         .min_outputs = 1,                                                      \

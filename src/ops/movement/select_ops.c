@@ -1,8 +1,10 @@
 /* ops/movement/select_ops.c - Where, NonZero and Compress, see select_ops.h. */
 #include "ops/movement/select_ops.h"
 
+#include "ops/attr_fields.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/strided.h"
@@ -238,6 +240,10 @@ static enum assay_status forward_compress(const struct op_context *context,
     return ASSAY_OK;
 }
 
+SHARED_ATTR_FIELDS(select, FIELD_FLAG(select_attrs, has_axis),
+                   FIELD_AXIS(select_attrs, axis),
+                   FIELD_FLAG(select_attrs, is_sorted));
+
 const struct op_class op_where = {
     .name = "Where",
     .min_inputs = 3,
@@ -249,6 +255,7 @@ const struct op_class op_where = {
     .backward = backward_where,
     .backward_reads = where_reads,
     .cost = rule_cost_elementwise,
+    .to_onnx = onnx_put_named,
 };
 
 const struct op_class op_non_zero = {
@@ -258,11 +265,13 @@ const struct op_class op_non_zero = {
     .min_outputs = 1,
     .max_outputs = 1,
     .forward = forward_non_zero,
+    .to_onnx = onnx_put_named,
 };
 
 const struct op_class op_compress = {
     .name = "Compress",
     .attrs_bytes = sizeof(struct select_attrs),
+    .fields = select_fields,
     .min_inputs = 2,
     .max_inputs = 2,
     .min_outputs = 1,

@@ -17,4 +17,6 @@ struct select_attrs {
     bool is_sorted; /* Unique; false: in the order they come */
 };
 
+extern const struct attr_field select_fields[];
+
 #endif

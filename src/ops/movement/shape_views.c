@@ -1,7 +1,10 @@
 /* ops/movement/shape_views.c - see shape_views.h. */
 #include "ops/movement/shape_views.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -155,18 +158,34 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* X(symbol, name, least inputs, most inputs, infer) */
-#define VIEW_LIST(X)                                                           \
-    X(identity, "Identity", 1, 1, infer_identity)                              \
-    X(reshape, "Reshape", 2, 2, infer_reshape)                                 \
-    X(flatten_at, "FlattenAt", 1, 1, infer_flatten)                            \
-    X(squeeze, "Squeeze", 1, 2, infer_squeeze)                                 \
-    X(unsqueeze, "Unsqueeze", 2, 2, infer_unsqueeze)
+static void flatten_at_to_onnx(struct onnx_sink *to)
+{
+    const struct shape_view_attrs *attrs = to->node->attrs;
 
-#define CLASS(symbol, text, least, most, inferred)                             \
+    onnx_attr_int(to, "axis", attrs->axis);
+    onnx_put_node(to, "Flatten", 1);
+}
+
+static void reshape_to_onnx(struct onnx_sink *to)
+{
+    const struct shape_view_attrs *attrs = to->node->attrs;
+
+    if (attrs->allows_zero) {
+        onnx_needs_opset(to, 14);
+        onnx_attr_int(to, "allowzero", 1);
+    }
+    onnx_put_node(to, "Reshape", ONNX_ALL_INPUTS);
+}
+
+ATTR_FIELDS(shape_view, FIELD_FLAG(shape_view_attrs, allows_zero),
+            FIELD_AXIS(shape_view_attrs, axis));
+
+/* X(symbol, name, least inputs, most inputs, infer) */
+#define CLASS(symbol, text, least, most, inferred, ruled, written)             \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct shape_view_attrs),                        \
+        .fields = shape_view_fields,                                           \
         .min_inputs = least,                                                   \
         .max_inputs = most,                                                    \
         .min_outputs = 1,                                                      \
@@ -174,5 +193,13 @@ static enum assay_status forward(const struct op_context *context,
         .infer = inferred,                                                     \
         .forward = forward,                                                    \
         .is_view = true,                                                       \
+        .channels = ruled,                                                     \
+        .to_onnx = written,                                                    \
     };
-VIEW_LIST(CLASS)
+CLASS(identity, "Identity", 1, 1, infer_identity, channel_pass, onnx_put_named)
+CLASS(reshape, "Reshape", 2, 2, infer_reshape, channel_reshape, reshape_to_onnx)
+CLASS(flatten_at, "FlattenAt", 1, 1, infer_flatten, channel_reshape,
+      flatten_at_to_onnx)
+CLASS(squeeze, "Squeeze", 1, 2, infer_squeeze, channel_reshape, onnx_put_named)
+CLASS(unsqueeze, "Unsqueeze", 2, 2, infer_unsqueeze, channel_reshape,
+      onnx_put_named)

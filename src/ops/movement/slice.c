@@ -1,8 +1,11 @@
 /* ops/movement/slice.c - see slice.h. */
 #include "ops/movement/slice.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/strided.h"
@@ -285,6 +288,124 @@ static void count_cost(const struct node *node,
     cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
 }
 
+static struct labels slice_part_of(struct labels labels, int64_t first,
+                                   int64_t n)
+{
+    if (!labels.n || first < 0 || n < 0 || (size_t)(first + n) > labels.n)
+        return (struct labels){0};
+    return (struct labels){(size_t)n, labels.atoms + first};
+}
+
+/* Parts of equal size stay so: the same places of all of them go together. */
+static void split_join_parts(struct channels *channels, struct labels x,
+                             size_t n)
+{
+    if (x.n % n) {
+        channels_fix(channels, x);
+        return;
+    }
+    for (size_t i = x.n / n; i < x.n; i++)
+        channels_join(channels, x.atoms[i - x.n / n], x.atoms[i]);
+}
+
+static void split_channels(struct channels *channels, const struct node *node)
+{
+    const struct split_attrs *attrs = node->attrs;
+    const struct shape *in, *out;
+    struct labels x;
+    int64_t at = 0;
+    int axis;
+
+    if (!channels_shapes(channels, node, &in, &out))
+        return;
+    axis = channels_axis(attrs->axis, in->rank);
+    x = channels_of(channels, node->inputs[0], axis);
+    if (node->n_inputs < 2 || node->inputs[1] == GRAPH_NONE)
+        split_join_parts(channels, x, node->n_outputs);
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        out = channels_shape(channels, node->outputs[i]);
+        channels_pass(channels, node->inputs[0], node->outputs[i]);
+        channels_set(channels, node->outputs[i], axis,
+                     slice_part_of(x, at, out->dims[axis]));
+        at += out->dims[axis];
+    }
+}
+
+/* What a Slice does to a dimension: which of the lists' entries, or -1. */
+static int slice_entry(struct channels *channels, const struct node *node,
+                       int axis, int rank)
+{
+    const struct tensor *axes =
+        node->n_inputs > 3 ? channels_numbers(channels, node->inputs[3]) : NULL;
+    const struct tensor *starts = channels_numbers(channels, node->inputs[1]);
+    size_t n = tensor_elements(starts);
+
+    for (size_t i = 0; i < n; i++) {
+        int of = axes ? channels_axis(tensor_i64(axes)[i], rank) : (int)i;
+
+        if (of == axis)
+            return (int)i;
+    }
+    return -1;
+}
+
+static bool slice_is_known(struct channels *channels, const struct node *node)
+{
+    for (size_t i = 1; i < node->n_inputs; i++) {
+        if (node->inputs[i] != GRAPH_NONE &&
+            !channels_numbers(channels, node->inputs[i]))
+            return false;
+    }
+    return node->n_inputs > 2;
+}
+
+static struct labels slice_labels(struct channels *channels,
+                                  const struct node *node, struct labels x,
+                                  int entry, int64_t n)
+{
+    const struct tensor *starts = channels_numbers(channels, node->inputs[1]);
+    const struct tensor *steps =
+        node->n_inputs > 4 ? channels_numbers(channels, node->inputs[4]) : NULL;
+    int64_t start = tensor_i64(starts)[entry];
+
+    if ((steps && tensor_i64(steps)[entry] != 1) || !x.n) {
+        channels_fix(channels, x);
+        return (struct labels){0};
+    }
+    start = start < 0 ? start + (int64_t)x.n : start;
+    return slice_part_of(x, start < 0 ? 0 : start, n);
+}
+
+static void slice_channels(struct channels *channels, const struct node *node)
+{
+    const struct shape *in, *out;
+
+    if (!channels_shapes(channels, node, &in, &out))
+        return;
+    if (!slice_is_known(channels, node)) {
+        channels_fix_inputs(channels, node);
+        return;
+    }
+    for (int d = 0; d < in->rank; d++) {
+        struct labels x = channels_of(channels, node->inputs[0], d);
+        int entry = slice_entry(channels, node, d, in->rank);
+
+        if (entry >= 0)
+            x = slice_labels(channels, node, x, entry, out->dims[d]);
+        channels_set(channels, node->outputs[0], d, x);
+    }
+}
+
+static void split_to_onnx(struct onnx_sink *to)
+{
+    const struct split_attrs *attrs = to->node->attrs;
+
+    onnx_attr_int(to, "axis", attrs->axis);
+    onnx_put_node(to, "Split", ONNX_ALL_INPUTS);
+}
+
+ATTR_FIELDS(split, FIELD_AXIS(split_attrs, axis));
+
 const struct op_class op_slice = {
     .name = "Slice",
     .min_inputs = 3,
@@ -296,11 +417,14 @@ const struct op_class op_slice = {
     .cost = count_cost,
     .backward = backward_slice,
     .backward_reads = gradient_reads_settings,
+    .channels = slice_channels,
+    .to_onnx = onnx_put_named,
 };
 
 const struct op_class op_split = {
     .name = "Split",
     .attrs_bytes = sizeof(struct split_attrs),
+    .fields = split_fields,
     .min_inputs = 1,
     .max_inputs = 2,
     .min_outputs = 1,
@@ -308,4 +432,6 @@ const struct op_class op_split = {
     .infer = infer_split,
     .forward = forward_split,
     .backward = backward_split,
+    .channels = split_channels,
+    .to_onnx = split_to_onnx,
 };

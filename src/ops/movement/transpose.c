@@ -1,7 +1,10 @@
 /* ops/movement/transpose.c - see transpose.h. */
 #include "ops/movement/transpose.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/strided.h"
@@ -85,9 +88,38 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void transpose_channels(struct channels *channels,
+                               const struct node *node)
+{
+    const struct transpose_attrs *attrs = node->attrs;
+    const struct shape *x, *y;
+
+    if (!channels_shapes(channels, node, &x, &y))
+        return;
+    for (int i = 0; i < y->rank; i++) {
+        int from = attrs->rank ? (int)attrs->order[i] : x->rank - 1 - i;
+
+        channels_set(channels, node->outputs[0], i,
+                     channels_of(channels, node->inputs[0], from));
+    }
+}
+
+static void transpose_to_onnx(struct onnx_sink *to)
+{
+    const struct transpose_attrs *attrs = to->node->attrs;
+
+    if (attrs->rank)
+        onnx_attr_ints(to, "perm", attrs->order, (size_t)attrs->rank);
+    onnx_put_node(to, "Transpose", 1);
+}
+
+ATTR_FIELDS(transpose, FIELD_SMALL(transpose_attrs, rank, 0, SHAPE_MAX_RANK),
+            FIELD_NUMBER(transpose_attrs, order, 0, SHAPE_MAX_RANK - 1));
+
 const struct op_class op_transpose = {
     .name = "Transpose",
     .attrs_bytes = sizeof(struct transpose_attrs),
+    .fields = transpose_fields,
     .min_inputs = 1,
     .max_inputs = 1,
     .min_outputs = 1,
@@ -95,4 +127,6 @@ const struct op_class op_transpose = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
+    .channels = transpose_channels,
+    .to_onnx = transpose_to_onnx,
 };

@@ -216,6 +216,7 @@ static enum assay_status forward(const struct op_context *context,
 const struct op_class op_unique = {
     .name = "Unique",
     .attrs_bytes = sizeof(struct select_attrs),
+    .fields = select_fields,
     .min_inputs = 1,
     .max_inputs = 1,
     .min_outputs = 1,

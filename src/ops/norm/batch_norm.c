@@ -1,8 +1,11 @@
 /* ops/norm/batch_norm.c - see batch_norm.h. */
 #include "ops/norm/batch_norm.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -193,9 +196,19 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void batch_norm_to_onnx(struct onnx_sink *to)
+{
+    onnx_attr_float(to, "epsilon", (double)batch_norm_attrs(to->node)->eps);
+    onnx_put_node(to, "BatchNormalization", BATCH_NORM_INPUTS);
+}
+
+ATTR_FIELDS(batch_norm, FIELD_FLOAT(batch_norm_attrs, eps),
+            FIELD_FLOAT(batch_norm_attrs, momentum));
+
 const struct op_class op_batch_norm = {
     .name = "BatchNorm",
     .attrs_bytes = sizeof(struct batch_norm_attrs),
+    .fields = batch_norm_fields,
     .min_inputs = BATCH_NORM_INPUTS,
     .max_inputs = BATCH_NORM_INPUTS,
     .min_outputs = 1,
@@ -207,4 +220,7 @@ const struct op_class op_batch_norm = {
     .backward_reads = backward_reads,
     .is_cheap = true,
     .is_f32 = true,
+    .channels = channel_norm,
+    .to_onnx = batch_norm_to_onnx,
+    .counted = COUNTED_NORM,
 };

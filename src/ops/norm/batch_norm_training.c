@@ -1,4 +1,5 @@
 /* ops/norm/batch_norm_training.c - BatchNormTraining, see normalize.h. */
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/norm/batch_norm.h"
@@ -391,6 +392,7 @@ static void count_backward_cost(const struct node *node,
 const struct op_class op_batch_norm_training = {
     .name = "BatchNormTraining",
     .attrs_bytes = sizeof(struct normalize_attrs),
+    .fields = normalize_fields,
     .min_inputs = BATCH_NORM_INPUTS,
     .max_inputs = BATCH_NORM_INPUTS + 1,
     .min_outputs = 1,
@@ -403,4 +405,6 @@ const struct op_class op_batch_norm_training = {
     .backward_cost = count_backward_cost,
     .is_cheap = true,
     .is_f32 = true,
+    .channels = channel_norm,
+    .counted = COUNTED_NORM,
 };

@@ -1,6 +1,9 @@
 /* ops/norm/dropout.c - see dropout.h. */
 #include "ops/norm/dropout.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -31,9 +34,22 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void dropout_to_onnx(struct onnx_sink *to)
+{
+    const char *y = onnx_name(to, to->node->outputs[0]);
+    const char *inputs[2] = {
+        onnx_name(to, to->node->inputs[0]),
+        onnx_add_scalar(to, dropout_attrs(to->node)->ratio)};
+
+    onnx_put_op(to, "Dropout", inputs, 2, &y, 1);
+}
+
+ATTR_FIELDS(dropout, FIELD_FLOAT(dropout_attrs, ratio));
+
 const struct op_class op_dropout = {
     .name = "Dropout",
     .attrs_bytes = sizeof(struct dropout_attrs),
+    .fields = dropout_fields,
     .min_inputs = 1,
     .max_inputs = 1,
     .min_outputs = 1,
@@ -41,4 +57,7 @@ const struct op_class op_dropout = {
     .infer = infer,
     .forward = forward,
     .is_view = true,
+    .channels = channel_pass,
+    .to_onnx = dropout_to_onnx,
+    .counted = COUNTED_PASS,
 };

@@ -4,6 +4,8 @@
  * again. */
 #include "ops/norm/dropout_training.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
 #include "ops/ops.h"
@@ -170,9 +172,14 @@ static enum assay_status backward(const struct op_context *context,
                 NULL, err);
 }
 
+ATTR_FIELDS(dropout_training, FIELD_SEED(dropout_training_attrs, seed),
+            FIELD_FLOAT(dropout_training_attrs, ratio),
+            FIELD_FLAG(dropout_training_attrs, is_on));
+
 const struct op_class op_dropout_training = {
     .name = "DropoutTraining",
     .attrs_bytes = sizeof(struct dropout_training_attrs),
+    .fields = dropout_training_fields,
     .min_inputs = 1,
     .max_inputs = DROPOUT_INPUTS,
     .min_outputs = 1,
@@ -182,4 +189,6 @@ const struct op_class op_dropout_training = {
     .backward = backward,
     .backward_reads = gradient_reads_settings,
     .is_cheap = true,
+    .channels = channel_pass,
+    .counted = COUNTED_PASS,
 };

@@ -1,8 +1,11 @@
 /* ops/norm/normalize.c - see normalize.h. */
 #include "ops/norm/normalize.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/int_list.h"
 #include "ops/norm/normalize_backward.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -211,14 +214,68 @@ forward_local_response_norm(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* X(symbol, name, attributes, least inputs, most inputs, most outputs) */
-#define NORM_LIST(X)                                                           \
-    X(instance_norm, "InstanceNorm", normalize_attrs, 3, 3, 1)                 \
-    X(layer_norm, "LayerNorm", normalize_attrs, 2, 3, 3)                       \
-    X(local_response_norm, "LocalResponseNorm", local_response_norm_attrs, 1,  \
-      1, 1)
+/* Scale and bias have the dimensions from the axis on. */
+static void layer_norm_channels(struct channels *channels,
+                                const struct node *node)
+{
+    const struct normalize_attrs *attrs = node->attrs;
+    const struct shape *x = channels_shape(channels, node->inputs[0]);
+    int axis;
 
-#define CLASS(symbol, text, attrs, least, most, made)                          \
+    if (!x || node->n_outputs > 1) {
+        channels_fix_inputs(channels, node);
+        return;
+    }
+    axis = channels_axis(attrs->axis, x->rank);
+    for (size_t i = 1; i < node->n_inputs; i++) {
+        for (int d = axis; d < x->rank; d++)
+            channels_match(channels, node->inputs[i], d - axis,
+                           channels_of(channels, node->inputs[0], d));
+    }
+    channels_pass(channels, node->inputs[0], node->outputs[0]);
+}
+
+static void instance_norm_to_onnx(struct onnx_sink *to)
+{
+    const struct normalize_attrs *attrs = to->node->attrs;
+
+    onnx_attr_float(to, "epsilon", (double)attrs->eps);
+    onnx_put_node(to, "InstanceNormalization", ONNX_ALL_INPUTS);
+}
+
+static void layer_norm_to_onnx(struct onnx_sink *to)
+{
+    const struct normalize_attrs *attrs = to->node->attrs;
+
+    onnx_needs_opset(to, 17);
+    onnx_attr_float(to, "epsilon", (double)attrs->eps);
+    onnx_attr_int(to, "axis", attrs->axis);
+    onnx_put_node(to, "LayerNormalization", ONNX_ALL_INPUTS);
+}
+
+static void local_response_norm_to_onnx(struct onnx_sink *to)
+{
+    const struct local_response_norm_attrs *attrs = to->node->attrs;
+
+    onnx_attr_int(to, "size", attrs->size);
+    onnx_attr_float(to, "alpha", (double)attrs->alpha);
+    onnx_attr_float(to, "beta", (double)attrs->beta);
+    onnx_attr_float(to, "bias", (double)attrs->bias);
+    onnx_put_node(to, "LRN", 1);
+}
+
+ATTR_FIELDS(local_response_norm, FIELD_SIZE(local_response_norm_attrs, size),
+            FIELD_FLOAT(local_response_norm_attrs, alpha),
+            FIELD_FLOAT(local_response_norm_attrs, beta),
+            FIELD_FLOAT(local_response_norm_attrs, bias));
+SHARED_ATTR_FIELDS(normalize, FIELD_FLOAT(normalize_attrs, eps),
+                   FIELD_AXIS(normalize_attrs, axis),
+                   FIELD_FLOAT(normalize_attrs, momentum),
+                   FIELD_FLAG(normalize_attrs, is_unbiased),
+                   FIELD_FLAG(normalize_attrs, has_relu),
+                   FIELD_FLOAT(normalize_attrs, relu_limit));
+
+#define CLASS(symbol, text, attrs, least, most, made, ...)                     \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct attrs),                                   \
@@ -233,5 +290,13 @@ forward_local_response_norm(const struct op_context *context,
         .backward_reads = symbol##_backward_reads,                             \
         .is_cheap = true,                                                      \
         .is_f32 = true,                                                        \
+        .counted = COUNTED_NORM,                                               \
+        .to_onnx = symbol##_to_onnx,                                           \
+        __VA_ARGS__,                                                           \
     };
-NORM_LIST(CLASS)
+CLASS(instance_norm, "InstanceNorm", normalize_attrs, 3, 3, 1,
+      .fields = normalize_fields, .channels = channel_norm)
+CLASS(layer_norm, "LayerNorm", normalize_attrs, 2, 3, 3,
+      .fields = normalize_fields, .channels = layer_norm_channels)
+CLASS(local_response_norm, "LocalResponseNorm", local_response_norm_attrs, 1, 1,
+      1, .fields = local_response_norm_fields, .channels = channel_window)

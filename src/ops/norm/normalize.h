@@ -48,4 +48,6 @@ struct local_response_norm_attrs {
     float alpha, beta, bias;
 };
 
+extern const struct attr_field normalize_fields[];
+
 #endif

@@ -1,7 +1,10 @@
 /* ops/pooling/adaptive_avg_pool2d.c - see adaptive_avg_pool2d.h. */
 #include "ops/pooling/adaptive_avg_pool2d.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -126,9 +129,37 @@ static void count_cost(const struct node *node,
     cost->flops += tensor_elements(inputs[0]);
 }
 
+/* Windows of one size, which divide the map: what ONNX can say. */
+static void adaptive_avg_pool2d_to_onnx(struct onnx_sink *to)
+{
+    const struct adaptive_avg_pool2d_attrs *attrs =
+        adaptive_avg_pool2d_attrs(to->node);
+    const struct shape *x = onnx_input_shape(to, 0);
+    int64_t kernel[2];
+
+    if (attrs->size[0] == 1 && attrs->size[1] == 1) {
+        onnx_put_node(to, "GlobalAveragePool", 1);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!x || x->dims[2 + i] % attrs->size[i]) {
+            onnx_refuse(to, "its windows differ in size at this size of "
+                            "images; give one that its map divides");
+            return;
+        }
+        kernel[i] = x->dims[2 + i] / attrs->size[i];
+    }
+    onnx_attr_ints(to, "kernel_shape", kernel, 2);
+    onnx_attr_ints(to, "strides", kernel, 2);
+    onnx_put_node(to, "AveragePool", 1);
+}
+
+ATTR_FIELDS(adaptive_avg_pool2d, FIELD_SIZE(adaptive_avg_pool2d_attrs, size));
+
 const struct op_class op_adaptive_avg_pool2d = {
     .name = "AdaptiveAvgPool2d",
     .attrs_bytes = sizeof(struct adaptive_avg_pool2d_attrs),
+    .fields = adaptive_avg_pool2d_fields,
     .min_inputs = 1,
     .max_inputs = 1,
     .min_outputs = 1,
@@ -138,4 +169,7 @@ const struct op_class op_adaptive_avg_pool2d = {
     .cost = count_cost,
     .backward = backward,
     .is_f32 = true,
+    .channels = channel_window,
+    .to_onnx = adaptive_avg_pool2d_to_onnx,
+    .counted = COUNTED_AVG_POOL,
 };

@@ -1,7 +1,10 @@
 /* ops/pooling/avg_pool2d.c - see avg_pool2d.h. */
 #include "ops/pooling/avg_pool2d.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -151,9 +154,29 @@ static void count_cost(const struct node *node,
                    (uint64_t)(attrs->kernel[0] * attrs->kernel[1]);
 }
 
+static void avg_pool2d_to_onnx(struct onnx_sink *to)
+{
+    const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(to->node);
+
+    onnx_attr_ints(to, "kernel_shape", attrs->kernel, 2);
+    onnx_attr_ints(to, "strides", attrs->stride, 2);
+    onnx_attr_pads(to, attrs->before, attrs->after, 2);
+    onnx_attr_int(to, "ceil_mode", attrs->ceil);
+    onnx_attr_int(to, "count_include_pad", attrs->counts_padding);
+    onnx_put_node(to, "AveragePool", 1);
+}
+
+ATTR_FIELDS(avg_pool2d, FIELD_SIZE(avg_pool2d_attrs, kernel),
+            FIELD_SIZE(avg_pool2d_attrs, stride),
+            FIELD_AMOUNT(avg_pool2d_attrs, before),
+            FIELD_AMOUNT(avg_pool2d_attrs, after),
+            FIELD_FLAG(avg_pool2d_attrs, ceil),
+            FIELD_FLAG(avg_pool2d_attrs, counts_padding));
+
 const struct op_class op_avg_pool2d = {
     .name = "AvgPool2d",
     .attrs_bytes = sizeof(struct avg_pool2d_attrs),
+    .fields = avg_pool2d_fields,
     .min_inputs = 1,
     .max_inputs = 1,
     .min_outputs = 1,
@@ -163,4 +186,7 @@ const struct op_class op_avg_pool2d = {
     .cost = count_cost,
     .backward = backward,
     .is_f32 = true,
+    .channels = channel_window,
+    .to_onnx = avg_pool2d_to_onnx,
+    .counted = COUNTED_AVG_POOL,
 };

@@ -1,7 +1,10 @@
 /* ops/pooling/max_pool2d.c - see max_pool2d.h. */
 #include "ops/pooling/max_pool2d.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -123,9 +126,38 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void max_pool2d_to_onnx(struct onnx_sink *to)
+{
+    const struct max_pool2d_attrs *attrs = max_pool2d_attrs(to->node);
+
+    onnx_attr_ints(to, "kernel_shape", attrs->kernel, 2);
+    onnx_attr_ints(to, "strides", attrs->stride, 2);
+    onnx_attr_pads(to, attrs->before, attrs->after, 2);
+    onnx_attr_int(to, "ceil_mode", attrs->ceil);
+    onnx_put_node(to, "MaxPool", 1);
+}
+
+static void max_pool2d_describe(const struct node *node,
+                                const struct tensor *const *inputs,
+                                const struct tensor *outputs,
+                                struct layer_numbers *numbers)
+{
+    const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
+
+    (void)inputs, (void)outputs;
+    numbers->taps = (double)(attrs->kernel[0] * attrs->kernel[1]);
+}
+
+ATTR_FIELDS(max_pool2d, FIELD_SIZE(max_pool2d_attrs, kernel),
+            FIELD_SIZE(max_pool2d_attrs, stride),
+            FIELD_AMOUNT(max_pool2d_attrs, before),
+            FIELD_AMOUNT(max_pool2d_attrs, after),
+            FIELD_FLAG(max_pool2d_attrs, ceil));
+
 const struct op_class op_max_pool2d = {
     .name = "MaxPool2d",
     .attrs_bytes = sizeof(struct max_pool2d_attrs),
+    .fields = max_pool2d_fields,
     .min_inputs = 1,
     .max_inputs = 1,
     .min_outputs = 1,
@@ -135,4 +167,8 @@ const struct op_class op_max_pool2d = {
     .backward = backward,
     .backward_reads = gradient_reads_input,
     .is_f32 = true,
+    .channels = channel_window,
+    .to_onnx = max_pool2d_to_onnx,
+    .counted = COUNTED_MAX_POOL,
+    .describe = max_pool2d_describe,
 };

@@ -112,6 +112,7 @@ WIDEN_FORWARD(forward, kernel)
 const struct op_class op_max_unpool = {
     .name = "MaxUnpool",
     .attrs_bytes = sizeof(struct pool_nd_attrs),
+    .fields = pool_nd_fields,
     .min_inputs = 2,
     .max_inputs = 3,
     .min_outputs = 1,

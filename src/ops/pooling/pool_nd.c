@@ -1,7 +1,10 @@
 /* ops/pooling/pool_nd.c - see pool_nd.h. */
 #include "ops/pooling/pool_nd.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -284,10 +287,52 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, most, reads)                                       \
+static void pool_nd_to_onnx(struct onnx_sink *to)
+{
+    const struct pool_nd_attrs *attrs = to->node->attrs;
+    const struct window *window = &attrs->window;
+    bool is_max = to->node->op == &op_max_pool_nd;
+
+    for (int i = 0; i < window->rank; i++) {
+        if (!is_max && window->dilation[i] != 1)
+            onnx_refuse(to, "a dilated mean");
+    }
+    onnx_attr_ints(to, "kernel_shape", window->kernel, (size_t)window->rank);
+    onnx_attr_ints(to, "strides", window->stride, (size_t)window->rank);
+    window_pads_to_onnx(to, window);
+    onnx_attr_int(to, "ceil_mode", window->ceil);
+    if (is_max) {
+        onnx_attr_ints(to, "dilations", window->dilation, (size_t)window->rank);
+        onnx_attr_int(to, "storage_order", attrs->is_by_column);
+    } else {
+        onnx_attr_int(to, "count_include_pad", attrs->counts_padding);
+    }
+    onnx_put_node(to, is_max ? "MaxPool" : "AveragePool", 1);
+}
+
+static void pool_nd_describe(const struct node *node,
+                             const struct tensor *const *inputs,
+                             const struct tensor *outputs,
+                             struct layer_numbers *numbers)
+{
+    const struct pool_nd_attrs *attrs = node->attrs;
+
+    (void)inputs, (void)outputs;
+    numbers->taps = 1;
+    for (int i = 0; i < attrs->window.rank; i++)
+        numbers->taps *= (double)attrs->window.kernel[i];
+}
+
+SHARED_ATTR_FIELDS(pool_nd, FIELD_WINDOW(pool_nd_attrs),
+                   FIELD_FLAG(pool_nd_attrs, counts_padding),
+                   FIELD_FLAG(pool_nd_attrs, is_by_column),
+                   FIELD_AMOUNT(pool_nd_attrs, power));
+
+#define CLASS(symbol, text, most, reads, ...)                                  \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct pool_nd_attrs),                           \
+        .fields = pool_nd_fields,                                              \
         .min_inputs = 1,                                                       \
         .max_inputs = 1,                                                       \
         .min_outputs = 1,                                                      \
@@ -297,7 +342,12 @@ static enum assay_status backward(const struct op_context *context,
         .backward = backward,                                                  \
         .backward_reads = reads,                                               \
         .is_f32 = true,                                                        \
+        .channels = channel_window,                                            \
+        __VA_ARGS__,                                                           \
     };
-CLASS(max_pool_nd, "MaxPoolNd", 2, gradient_reads_input)
-CLASS(avg_pool_nd, "AvgPoolNd", 1, NULL)
-CLASS(lp_pool_nd, "LpPoolNd", 1, reads_of_norm)
+CLASS(max_pool_nd, "MaxPoolNd", 2, gradient_reads_input,
+      .to_onnx = pool_nd_to_onnx, .counted = COUNTED_MAX_POOL,
+      .describe = pool_nd_describe)
+CLASS(avg_pool_nd, "AvgPoolNd", 1, NULL, .to_onnx = pool_nd_to_onnx,
+      .counted = COUNTED_AVG_POOL)
+CLASS(lp_pool_nd, "LpPoolNd", 1, reads_of_norm, .counted = COUNTED_NOT)

@@ -18,4 +18,6 @@ struct pool_nd_attrs {
     int64_t power;       /* LpPoolNd: p of the norm */
 };
 
+extern const struct attr_field pool_nd_fields[];
+
 #endif

@@ -1,7 +1,10 @@
 /* ops/product/linear.c - see linear.h. */
 #include "ops/product/linear.h"
 
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/product/matrix.h"
 #include "ops/shape_rules.h"
@@ -116,9 +119,44 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
+static void linear_channels(struct channels *channels, const struct node *node)
+{
+    if (!channels_is_weight(channels, node->inputs[LINEAR_WEIGHT])) {
+        channels_fix_inputs(channels, node);
+        return;
+    }
+    channel_product(channels, node, 1, 1);
+    channels_match(channels, node->inputs[LINEAR_BIAS], 0,
+                   channels_of(channels, node->outputs[0], 1));
+}
+
+static void linear_to_onnx(struct onnx_sink *to)
+{
+    if (linear_attrs(to->node)->has_relu) {
+        onnx_refuse(to, "something is fused into it");
+        return;
+    }
+    onnx_attr_int(to, "transB", 1);
+    onnx_put_node(to, "Gemm", LINEAR_INPUTS);
+}
+
+static void linear_describe(const struct node *node,
+                            const struct tensor *const *inputs,
+                            const struct tensor *outputs,
+                            struct layer_numbers *numbers)
+{
+    const struct shape *x = &inputs[0]->shape;
+
+    (void)node, (void)outputs;
+    numbers->summed = x->dims[x->rank - 1];
+}
+
+ATTR_FIELDS(linear, FIELD_FLAG(linear_attrs, has_relu));
+
 const struct op_class op_linear = {
     .name = "Linear",
     .attrs_bytes = sizeof(struct linear_attrs),
+    .fields = linear_fields,
     .min_inputs = LINEAR_INPUTS,
     .max_inputs = LINEAR_INPUTS,
     .min_outputs = 1,
@@ -129,4 +167,8 @@ const struct op_class op_linear = {
     .backward = backward,
     .backward_reads = backward_reads,
     .is_f32 = true,
+    .channels = linear_channels,
+    .to_onnx = linear_to_onnx,
+    .counted = COUNTED_PRODUCT,
+    .describe = linear_describe,
 };

@@ -2,8 +2,11 @@
 #include "ops/product/matmul.h"
 
 #include "base/mem.h"
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/gradient.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/product/matmul_backward.h"
 #include "ops/product/matrix.h"
@@ -267,6 +270,84 @@ static enum assay_status run_det(const struct op_context *context,
 
 WIDEN_FORWARD(forward_det, run_det)
 
+/* What is added to rows of y, along its last dimension. */
+static void gemm_match_rows(struct channels *channels, uint32_t value,
+                            struct labels y)
+{
+    const struct shape *shape = channels_shape(channels, value);
+
+    if (!shape || !shape->rank) {
+        channels_fix(channels, shape ? (struct labels){0} : y);
+        return;
+    }
+    if (shape->dims[shape->rank - 1] != 1)
+        channels_match(channels, value, shape->rank - 1, y);
+}
+
+static void gemm_channels(struct channels *channels, const struct node *node)
+{
+    const struct gemm_attrs *attrs = node->attrs;
+
+    if (!channels_is_weight(channels, node->inputs[1]) || attrs->transposes_a) {
+        channels_fix_inputs(channels, node);
+        return;
+    }
+    channel_product(channels, node, attrs->transposes_b ? 1 : 0, 1);
+    if (node->n_inputs > 2 && node->inputs[2] != GRAPH_NONE)
+        gemm_match_rows(channels, node->inputs[2],
+                        channels_of(channels, node->outputs[0], 1));
+}
+
+static void matmul_channels(struct channels *channels, const struct node *node)
+{
+    const struct shape *x = channels_shape(channels, node->inputs[0]);
+    const struct shape *w = channels_shape(channels, node->inputs[1]);
+
+    if (!channels_is_weight(channels, node->inputs[1]) || w->rank != 2 || !x ||
+        x->rank < 2)
+        channels_fix_inputs(channels, node);
+    else
+        channel_product(channels, node, 0, x->rank - 1);
+}
+
+static void gemm_to_onnx(struct onnx_sink *to)
+{
+    const struct gemm_attrs *attrs = to->node->attrs;
+
+    onnx_attr_float(to, "alpha", (double)attrs->alpha);
+    onnx_attr_float(to, "beta", (double)attrs->beta);
+    onnx_attr_int(to, "transA", attrs->transposes_a);
+    onnx_attr_int(to, "transB", attrs->transposes_b);
+    onnx_put_node(to, "Gemm", ONNX_ALL_INPUTS);
+}
+
+static void matmul_describe(const struct node *node,
+                            const struct tensor *const *inputs,
+                            const struct tensor *outputs,
+                            struct layer_numbers *numbers)
+{
+    const struct shape *x = &inputs[0]->shape;
+
+    (void)node, (void)outputs;
+    numbers->summed = x->rank ? x->dims[x->rank - 1] : 0;
+}
+
+static void gemm_describe(const struct node *node,
+                          const struct tensor *const *inputs,
+                          const struct tensor *outputs,
+                          struct layer_numbers *numbers)
+{
+    const struct gemm_attrs *attrs = node->attrs;
+
+    matmul_describe(node, inputs, outputs, numbers);
+    if (attrs->transposes_a)
+        numbers->summed = inputs[0]->shape.dims[0];
+}
+
+ATTR_FIELDS(gemm, FIELD_FLOAT(gemm_attrs, alpha), FIELD_FLOAT(gemm_attrs, beta),
+            FIELD_FLAG(gemm_attrs, transposes_a),
+            FIELD_FLAG(gemm_attrs, transposes_b));
+
 const struct op_class op_matmul = {
     .name = "MatMul",
     .min_inputs = 2,
@@ -278,11 +359,16 @@ const struct op_class op_matmul = {
     .cost = cost_matmul,
     .backward = matmul_backward,
     .backward_reads = gradient_reads_factors,
+    .channels = matmul_channels,
+    .to_onnx = onnx_put_named,
+    .counted = COUNTED_PRODUCT,
+    .describe = matmul_describe,
 };
 
 const struct op_class op_gemm = {
     .name = "Gemm",
     .attrs_bytes = sizeof(struct gemm_attrs),
+    .fields = gemm_fields,
     .min_inputs = 2,
     .max_inputs = 3,
     .min_outputs = 1,
@@ -292,6 +378,10 @@ const struct op_class op_gemm = {
     .cost = cost_gemm,
     .backward = gemm_backward,
     .backward_reads = gradient_reads_factors,
+    .channels = gemm_channels,
+    .to_onnx = gemm_to_onnx,
+    .counted = COUNTED_PRODUCT,
+    .describe = gemm_describe,
 };
 
 const struct op_class op_det = {

@@ -3,7 +3,10 @@
 #include "ops/product/quantize.h"
 
 #include "base/variants.h"
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
 #include "ops/int_list.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/product/quantized.h"
@@ -246,7 +249,59 @@ static enum assay_status forward_dynamic(const struct op_context *context,
     return ASSAY_OK;
 }
 
-#define CLASS(symbol, text, kind, least, most, made)                           \
+/* Weights that are kept as small numbers: atoms of their own, which the layer
+ * behind joins with its channels. */
+static void quantize_give_atoms(struct channels *channels, uint32_t weight)
+{
+    const struct shape *shape = channels_shape(channels, weight);
+
+    for (int i = 0; i < shape->rank && i < 2; i++) {
+        if (!channels_of(channels, weight, i).n)
+            channels_set(channels, weight, i,
+                         channels_new(channels, (size_t)shape->dims[i]));
+    }
+}
+
+/* Scales and zero points are one for all, or one for each place along an
+ * axis. */
+static void quantize_channels(struct channels *channels,
+                              const struct node *node)
+{
+    const struct quantize_attrs *attrs = node->attrs;
+    const struct shape *x = channels_shape(channels, node->inputs[0]);
+    int axis;
+
+    if (!x) {
+        channels_fix_inputs(channels, node);
+        return;
+    }
+    if (channels_is_leaf(channels, node->inputs[0]))
+        quantize_give_atoms(channels, node->inputs[0]);
+    axis = channels_axis(attrs->axis, x->rank);
+    for (size_t i = 1; i < node->n_inputs; i++) {
+        const struct shape *scale = channels_shape(channels, node->inputs[i]);
+
+        if (scale && scale->rank == 1 && scale->dims[0] != 1)
+            channels_match(channels, node->inputs[i], 0,
+                           channels_of(channels, node->inputs[0], axis));
+    }
+    channels_pass(channels, node->inputs[0], node->outputs[0]);
+}
+
+static void quantize_to_onnx(struct onnx_sink *to)
+{
+    const struct quantize_attrs *attrs = to->node->attrs;
+
+    onnx_attr_int(to, "axis", attrs->axis);
+    onnx_put_node(to, to->node->op->name, ONNX_ALL_INPUTS);
+}
+
+ATTR_FIELDS(quantize, FIELD_AXIS(quantize_attrs, axis));
+
+#define SELF                                                                   \
+    .fields = quantize_fields, .channels = quantize_channels,                  \
+    .to_onnx = quantize_to_onnx
+#define CLASS(symbol, text, kind, least, most, made, ...)                      \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct quantize_attrs),                          \
@@ -256,7 +311,9 @@ static enum assay_status forward_dynamic(const struct op_context *context,
         .max_outputs = made,                                                   \
         .infer = infer_##kind,                                                 \
         .forward = forward_##kind,                                             \
+        __VA_ARGS__,                                                           \
     };
-CLASS(quantize_linear, "QuantizeLinear", quantize, 2, 3, 1)
-CLASS(dequantize_linear, "DequantizeLinear", dequantize, 2, 3, 1)
-CLASS(dynamic_quantize_linear, "DynamicQuantizeLinear", dynamic, 1, 1, 3)
+CLASS(quantize_linear, "QuantizeLinear", quantize, 2, 3, 1, SELF)
+CLASS(dequantize_linear, "DequantizeLinear", dequantize, 2, 3, 1, SELF)
+CLASS(dynamic_quantize_linear, "DynamicQuantizeLinear", dynamic, 1, 1, 3,
+      .fields = NULL)
