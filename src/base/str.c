@@ -25,7 +25,7 @@ const char *str_text(const struct str *str)
     return str->text ? str->text : "";
 }
 
-static enum assay_status make_room(struct str *str, size_t more)
+static enum assay_status str_make_room(struct str *str, size_t more)
 {
     size_t wanted;
     char *moved;
@@ -41,7 +41,7 @@ static enum assay_status make_room(struct str *str, size_t more)
 
 enum assay_status str_append_n(struct str *str, const char *text, size_t n)
 {
-    enum assay_status st = make_room(str, n);
+    enum assay_status st = str_make_room(str, n);
 
     if (st)
         return st;
@@ -72,7 +72,7 @@ enum assay_status str_vprintf(struct str *str, const char *format, va_list args)
     va_end(again);
     if (length < 0)
         return ASSAY_NOMEM;
-    st = make_room(str, (size_t)length);
+    st = str_make_room(str, (size_t)length);
     if (st)
         return st;
     vsnprintf(str->text + str->n, (size_t)length + 1, format, args);

@@ -93,7 +93,7 @@ static const struct option options[] = {
 };
 
 /* A campaign as the command line asks for it. Start from {0}. */
-struct job {
+struct campaign_job {
     const struct settings *settings;
     const char *config_path;
     struct campaign_config config;
@@ -110,13 +110,13 @@ struct job {
 
 static void count_made(void *context, const char *path)
 {
-    struct job *job = context;
+    struct campaign_job *job = context;
 
     job->n_made++;
     fprintf(stderr, "made %s\n", path);
 }
 
-static bool is_left_out(const struct job *job, const char *network)
+static bool is_left_out(const struct campaign_job *job, const char *network)
 {
     for (size_t i = 0; i < job->left_out.n; i++) {
         if (strcmp(network_canonical(job->left_out.items[i]),
@@ -129,7 +129,7 @@ static bool is_left_out(const struct job *job, const char *network)
 static void note_left_out(void *context, const char *network, int64_t level,
                           const char *why)
 {
-    struct job *job = context;
+    struct campaign_job *job = context;
     struct network_file file;
     const char *name;
 
@@ -181,8 +181,8 @@ static void tell_test(void *context, const struct campaign_progress *progress)
 
 /* ---- the log ------------------------------------------------------------ */
 
-static enum assay_status log_path(const struct job *job, struct str *path,
-                                  struct error *err)
+static enum assay_status log_path(const struct campaign_job *job,
+                                  struct str *path, struct error *err)
 {
     enum assay_status st = str_append(path, job->config.profile.log_dir);
 
@@ -193,7 +193,7 @@ static enum assay_status log_path(const struct job *job, struct str *path,
     return st ? error_nomem(err, path->n, "a path") : ASSAY_OK;
 }
 
-static enum assay_status show_end(const struct job *job,
+static enum assay_status show_end(const struct campaign_job *job,
                                   const struct campaign_progress *progress,
                                   struct error *err)
 {
@@ -230,7 +230,7 @@ static enum assay_status show_end(const struct job *job,
     return result_close(&result, sink_status(result.sink, err), err);
 }
 
-static enum assay_status measure(struct job *job, struct error *err)
+static enum assay_status measure(struct campaign_job *job, struct error *err)
 {
     const struct settings *settings = job->settings;
     struct campaign_options how = {
@@ -265,7 +265,7 @@ static enum assay_status measure(struct job *job, struct error *err)
 
 /* ---- Slurm -------------------------------------------------------------- */
 
-static enum assay_status save_script(const struct job *job,
+static enum assay_status save_script(const struct campaign_job *job,
                                      const struct str *script, struct str *path,
                                      struct error *err)
 {
@@ -309,7 +309,8 @@ static enum assay_status tell_merge(const char *log_dir, struct str *line)
     return st ? st : str_append(line, "\n");
 }
 
-static enum assay_status launch(const struct job *job, struct error *err)
+static enum assay_status launch(const struct campaign_job *job,
+                                struct error *err)
 {
     struct str script = {0}, words = {0}, path = {0}, answer = {0};
     struct launch how = {.config = job->config_path,
@@ -342,7 +343,7 @@ static enum assay_status launch(const struct job *job, struct error *err)
 /* ---- the command ----------------------------------------------------------
  */
 
-static enum assay_status read_shard(struct job *job, struct error *err)
+static enum assay_status read_shard(struct campaign_job *job, struct error *err)
 {
     const char *text = job->settings->shard;
     int end = 0;
@@ -358,7 +359,8 @@ static enum assay_status read_shard(struct job *job, struct error *err)
                      text);
 }
 
-static enum assay_status show_tests(const struct job *job, struct error *err)
+static enum assay_status show_tests(const struct campaign_job *job,
+                                    struct error *err)
 {
     struct result result;
     enum assay_status st = result_open(NULL, &result, err);
@@ -381,7 +383,8 @@ static enum assay_status show_tests(const struct job *job, struct error *err)
  */
 
 /* Every file that a list of tests names is there. */
-static enum assay_status check_files(const struct job *job, struct error *err)
+static enum assay_status check_files(const struct campaign_job *job,
+                                     struct error *err)
 {
     const char *last = "";
 
@@ -397,7 +400,8 @@ static enum assay_status check_files(const struct job *job, struct error *err)
 }
 
 /* Every network that [profile] names has a file. */
-static enum assay_status check_listed(const struct job *job, struct error *err)
+static enum assay_status check_listed(const struct campaign_job *job,
+                                      struct error *err)
 {
     const struct profile_config *wanted = &job->config.profile;
 
@@ -420,7 +424,7 @@ static enum assay_status check_listed(const struct job *job, struct error *err)
 }
 
 /* The rows that there will be, with those of a log that is there. */
-static enum assay_status expect_rows(const struct job *job,
+static enum assay_status expect_rows(const struct campaign_job *job,
                                      struct data_set *set, struct error *err)
 {
     struct campaign_log *log = NULL;
@@ -438,7 +442,7 @@ static enum assay_status expect_rows(const struct job *job,
     return st;
 }
 
-static enum assay_status check_learning(const struct job *job,
+static enum assay_status check_learning(const struct campaign_job *job,
                                         struct error *err)
 {
     struct data_set expected = {0};
@@ -453,7 +457,7 @@ static enum assay_status check_learning(const struct job *job,
     return st;
 }
 
-static enum assay_status profile(struct job *job, struct error *err)
+static enum assay_status profile(struct campaign_job *job, struct error *err)
 {
     const struct profile_config *wanted = &job->config.profile;
     bool is_idle = !wanted->run_profiling && !job->settings->is_dry;
@@ -478,7 +482,8 @@ static enum assay_status profile(struct job *job, struct error *err)
     return job->settings->is_dry ? show_tests(job, err) : measure(job, err);
 }
 
-static enum assay_status make_networks(struct job *job, struct error *err)
+static enum assay_status make_networks(struct campaign_job *job,
+                                       struct error *err)
 {
     struct campaign_listener listener = {count_made, note_left_out, job};
     size_t n = job->config.create.networks.n;
@@ -495,7 +500,8 @@ static enum assay_status make_networks(struct job *job, struct error *err)
     return st;
 }
 
-static enum assay_status run_sections(struct job *job, struct error *err)
+static enum assay_status run_sections(struct campaign_job *job,
+                                      struct error *err)
 {
     struct campaign_rows rows = {.config = &job->config,
                                  .left_out = &job->left_out};
@@ -512,7 +518,8 @@ static enum assay_status run_sections(struct job *job, struct error *err)
 }
 
 /* What the configuration has written is not what it is read from. */
-static enum assay_status check_roles(const struct job *job, struct error *err)
+static enum assay_status check_roles(const struct campaign_job *job,
+                                     struct error *err)
 {
     const struct profile_config *profile = &job->config.profile;
     struct file_roles roles = {0};
@@ -537,7 +544,7 @@ static enum assay_status check_roles(const struct job *job, struct error *err)
     return st;
 }
 
-static enum assay_status run_job(struct job *job, struct error *err)
+static enum assay_status run_job(struct campaign_job *job, struct error *err)
 {
     enum assay_status st = read_shard(job, err);
 
@@ -559,7 +566,7 @@ static enum assay_status run_campaign(const struct arguments *arguments,
 {
     const struct settings *settings = arguments->settings;
     const struct words *words = &arguments->operands;
-    struct job job = {.settings = settings};
+    struct campaign_job job = {.settings = settings};
     enum assay_status st;
 
     if (words->n && strcmp(words->items[0], "merge") == 0)

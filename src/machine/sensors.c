@@ -10,13 +10,13 @@
 
 static const char cpu_folder[] = "sys/devices/system/cpu";
 
-static double plus(double sum, double value)
+static double sensors_plus(double sum, double value)
 {
     return isnan(value) ? sum : isnan(sum) ? value : sum + value;
 }
 
 /* Of the processors that say so, in kHz there. */
-static void read_frequency(const char *root, struct machine_state *out)
+static void sensors_read_frequency(const char *root, struct machine_state *out)
 {
     char online[1024];
     const char *at = online;
@@ -34,7 +34,7 @@ static void read_frequency(const char *root, struct machine_state *out)
         sum += khz > 0 ? khz : 0;
         n += khz > 0;
         out->max_mhz = fmax(out->max_mhz, most / 1e3);
-        out->throttled = plus(
+        out->throttled = sensors_plus(
             out->throttled,
             sysfs_number(root, "%s/cpu%d/thermal_throttle/core_throttle_count",
                          cpu_folder, cpu));
@@ -86,7 +86,7 @@ void machine_state(const char *root, struct machine_state *out)
                                   .pressure = read_pressure(root),
                                   .memory_bytes = NAN,
                                   .available_bytes = NAN};
-    read_frequency(root, out);
+    sensors_read_frequency(root, out);
     read_memory(root, out);
 }
 

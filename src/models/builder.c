@@ -45,8 +45,8 @@ enum assay_status builder_finish(struct builder *builder, struct graph **out)
     return builder->st;
 }
 
-static void enter(struct builder *builder, const char *name,
-                  const char *class_name, bool is_container)
+static void builder_enter_scope(struct builder *builder, const char *name,
+                                const char *class_name, bool is_container)
 {
     if (!builder->st)
         builder->st =
@@ -57,13 +57,13 @@ static void enter(struct builder *builder, const char *name,
 void builder_enter(struct builder *builder, const char *name,
                    const char *class_name)
 {
-    enter(builder, name, class_name, false);
+    builder_enter_scope(builder, name, class_name, false);
 }
 
 void builder_enter_container(struct builder *builder, const char *name,
                              const char *class_name)
 {
-    enter(builder, name, class_name, true);
+    builder_enter_scope(builder, name, class_name, true);
 }
 
 const char *builder_index(struct builder *builder, int index)
@@ -75,7 +75,8 @@ const char *builder_index(struct builder *builder, int index)
 void builder_enter_index(struct builder *builder, int index,
                          const char *class_name)
 {
-    enter(builder, builder_index(builder, index), class_name, false);
+    builder_enter_scope(builder, builder_index(builder, index), class_name,
+                        false);
 }
 
 void builder_leave(struct builder *builder)

@@ -214,7 +214,7 @@ void rcnn_training_norms(struct rcnn *rcnn)
 
 /* Whether torchvision trains this tensor of the backbone's body, with so many
  * of its layers to train, the last first. */
-static bool is_trained(const char *name, int64_t n_layers)
+static bool rcnn_training_is_trained(const char *name, int64_t n_layers)
 {
     static const char *const layers[] = {"layer4.", "layer3.", "layer2.",
                                          "layer1.", "conv1.",  "bn1."};
@@ -241,7 +241,7 @@ void rcnn_training_freeze(struct rcnn *rcnn)
 
         if (value->kind == VALUE_PARAMETER &&
             strncmp(value->name, body, sizeof body - 1) == 0 &&
-            !is_trained(value->name + sizeof body - 1, n))
+            !rcnn_training_is_trained(value->name + sizeof body - 1, n))
             graph_freeze(builder->graph, i);
     }
 }

@@ -25,7 +25,7 @@ uint32_t channels_root(const struct channels *channels, uint32_t atom)
 }
 
 /* The same, and shortens the way for the next one. */
-static uint32_t find_root(struct channels *channels, uint32_t atom)
+static uint32_t channels_find_root(struct channels *channels, uint32_t atom)
 {
     uint32_t *parents = channels->parents;
 
@@ -39,8 +39,8 @@ static uint32_t find_root(struct channels *channels, uint32_t atom)
 /* The earlier one stands for both, so that atom 0 does for all that stays. */
 void channels_join(struct channels *channels, uint32_t a, uint32_t b)
 {
-    a = find_root(channels, a);
-    b = find_root(channels, b);
+    a = channels_find_root(channels, a);
+    b = channels_find_root(channels, b);
     if (a < b)
         channels->parents[b] = a;
     else

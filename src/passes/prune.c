@@ -13,9 +13,9 @@ void prune_report_release(struct prune_report *report)
     *report = (struct prune_report){0};
 }
 
-static enum assay_status check_options(const struct graph *graph,
-                                       const struct prune_options *options,
-                                       struct error *err)
+static enum assay_status
+prune_check_options(const struct graph *graph,
+                    const struct prune_options *options, struct error *err)
 {
     if (!(options->percent >= 0 && options->percent <= PRUNE_MOST_PERCENT))
         return error_set(err, ASSAY_BAD_USAGE,
@@ -218,7 +218,7 @@ enum assay_status graph_prune(const struct graph *graph,
 {
     struct attempt attempt = {
         .graph = graph, .inputs = inputs, .options = options, .pool = pool};
-    enum assay_status st = check_options(graph, options, err);
+    enum assay_status st = prune_check_options(graph, options, err);
 
     *out = NULL;
     if (!st)

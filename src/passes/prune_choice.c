@@ -114,8 +114,9 @@ static const char *layer_name(const struct channels *channels, size_t layer)
                : graph_scope(channels->graph, node->scope)->path;
 }
 
-static enum assay_status add_group(struct chooser *chooser,
-                                   const struct unit *unit, struct error *err)
+static enum assay_status prune_choice_add_group(struct chooser *chooser,
+                                                const struct unit *unit,
+                                                struct error *err)
 {
     struct prune_report *report = chooser->report;
     const char *name = layer_name(chooser->channels, unit->first_layer);
@@ -146,7 +147,7 @@ static enum assay_status form_groups(struct chooser *chooser, struct error *err)
 
         if (!map_find(&chooser->groups, &unit->signature,
                       sizeof unit->signature, &group))
-            st = add_group(chooser, unit, err);
+            st = prune_choice_add_group(chooser, unit, err);
         if (st)
             return st;
         unit->group = (size_t)group;
@@ -244,7 +245,7 @@ static enum assay_status score_units(struct chooser *chooser, struct error *err)
     return ASSAY_OK;
 }
 
-static int by_score(const void *a, const void *b)
+static int prune_choice_by_score(const void *a, const void *b)
 {
     const struct unit *x = a, *y = b;
 
@@ -256,12 +257,12 @@ static int by_score(const void *a, const void *b)
 /* ---- who goes ----------------------------------------------------------- */
 
 /* The share, to the nearest. */
-static size_t share_of(const struct chooser *chooser, size_t n)
+static size_t prune_choice_share_of(const struct chooser *chooser, size_t n)
 {
     return (size_t)floor(chooser->options->percent / 100 * (double)n + 0.5);
 }
 
-static void drop(struct chooser *chooser, struct unit *unit)
+static void prune_choice_drop(struct chooser *chooser, struct unit *unit)
 {
     struct prune_group *group = &chooser->report->groups[unit->group];
 
@@ -276,7 +277,7 @@ static void drop(struct chooser *chooser, struct unit *unit)
 static size_t group_share(const struct chooser *chooser,
                           const struct prune_group *group)
 {
-    size_t share = share_of(chooser, group->channels);
+    size_t share = prune_choice_share_of(chooser, group->channels);
     bool has_bundles = group->filters > group->channels * group->n_layers;
 
     return has_bundles && share == group->channels ? share - 1 : share;
@@ -289,7 +290,7 @@ static void drop_by_group(struct chooser *chooser)
         const struct prune_group *group = &chooser->report->groups[unit->group];
 
         if (group->channels - group->kept < group_share(chooser, group))
-            drop(chooser, unit);
+            prune_choice_drop(chooser, unit);
     }
 }
 
@@ -299,14 +300,14 @@ static enum assay_status drop_by_rank(struct chooser *chooser,
 {
     const struct prune_report *report = chooser->report;
     size_t free_filters = report->filters - report->bound_filters;
-    size_t wanted = share_of(chooser, free_filters), dropped = 0;
+    size_t wanted = prune_choice_share_of(chooser, free_filters), dropped = 0;
 
     for (size_t i = 0; dropped < wanted && i < chooser->n_units; i++) {
         struct unit *unit = &chooser->units[i];
 
         if (report->groups[unit->group].kept == 1)
             continue;
-        drop(chooser, unit);
+        prune_choice_drop(chooser, unit);
         dropped += unit->filters;
     }
     if (dropped >= wanted)
@@ -317,9 +318,9 @@ static enum assay_status drop_by_rank(struct chooser *chooser,
                      chooser->options->percent, dropped, free_filters);
 }
 
-static enum assay_status check_layers(const struct chooser *chooser,
-                                      const struct prune_choice *choice,
-                                      struct error *err)
+static enum assay_status
+prune_choice_check_layers(const struct chooser *chooser,
+                          const struct prune_choice *choice, struct error *err)
 {
     for (size_t i = 0; i < chooser->channels->n_layers; i++) {
         struct labels labels = layer_labels(chooser->channels, i);
@@ -344,7 +345,8 @@ static enum assay_status drop_units(struct chooser *chooser, struct error *err)
         report->groups[i].kept = report->groups[i].channels;
         report->groups[i].kept_filters = report->groups[i].filters;
     }
-    qsort(chooser->units, chooser->n_units, sizeof *chooser->units, by_score);
+    qsort(chooser->units, chooser->n_units, sizeof *chooser->units,
+          prune_choice_by_score);
     if (chooser->options->mode == PRUNE_RANDOM_WEIGHTED)
         return drop_by_rank(chooser, err);
     drop_by_group(chooser);
@@ -374,7 +376,7 @@ enum assay_status prune_choose(struct prune_choice *choice,
     for (size_t i = 0; !st && i < chooser.n_units; i++)
         choice->is_removed[chooser.units[i].atom] = chooser.units[i].is_removed;
     if (!st)
-        st = check_layers(&chooser, choice, err);
+        st = prune_choice_check_layers(&chooser, choice, err);
     map_release(&chooser.groups);
     mem_free(chooser.units);
     return st;

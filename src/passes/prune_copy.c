@@ -37,9 +37,9 @@ static int64_t kept_before(const struct copy *copy, uint32_t value, int axis,
 
 /* Rows of one dimension from old data to new. Both are of `outer` times that
  * dimension times `inner` bytes. */
-static void copy_rows(const struct copy *copy, struct labels labels,
-                      const unsigned char *from, unsigned char *to,
-                      size_t outer, size_t inner)
+static void prune_copy_rows(const struct copy *copy, struct labels labels,
+                            const unsigned char *from, unsigned char *to,
+                            size_t outer, size_t inner)
 {
     for (size_t i = 0; i < outer; i++) {
         for (size_t k = 0; k < labels.n; k++, from += inner) {
@@ -68,7 +68,8 @@ static enum assay_status cut_axis(const struct copy *copy, struct labels labels,
     st = tensor_new(copy->pool, data->dtype, &shape, &cut, copy->err);
     if (st)
         return st;
-    copy_rows(copy, labels, tensor_data(data), tensor_data(&cut), outer, inner);
+    prune_copy_rows(copy, labels, tensor_data(data), tensor_data(&cut), outer,
+                    inner);
     tensor_release(data);
     *data = cut;
     return ASSAY_OK;
@@ -120,7 +121,7 @@ static enum assay_status copy_parameter(struct copy *copy, uint32_t id,
                : ASSAY_OK;
 }
 
-static enum assay_status copy_value(struct copy *copy, uint32_t id)
+static enum assay_status prune_copy_value(struct copy *copy, uint32_t id)
 {
     const struct value *value = graph_value(copy->from, id);
     struct shape shape = value->shape;
@@ -160,7 +161,7 @@ static enum assay_status copy_values(struct copy *copy)
         if (kind == VALUE_INPUT)
             st = copy_input(copy, i);
         else if (kind != VALUE_COMPUTED)
-            st = copy_value(copy, i);
+            st = prune_copy_value(copy, i);
     }
     return st;
 }
@@ -168,8 +169,9 @@ static enum assay_status copy_values(struct copy *copy)
 /* ---- numbers that are sizes --------------------------------------------- */
 
 /* Whether an input is a constant list of numbers, which are copied out. */
-static bool get_numbers(const struct copy *copy, const struct node *node,
-                        size_t input, int64_t *numbers, size_t *n)
+static bool prune_copy_get_numbers(const struct copy *copy,
+                                   const struct node *node, size_t input,
+                                   int64_t *numbers, size_t *n)
 {
     const struct channels *channels = copy->choice->channels;
     const struct tensor *tensor;
@@ -212,7 +214,7 @@ static enum assay_status resize_output(struct copy *copy,
     bool is_changed = false;
     size_t n;
 
-    if (!get_numbers(copy, node, input, numbers, &n))
+    if (!prune_copy_get_numbers(copy, node, input, numbers, &n))
         return ASSAY_OK;
     for (size_t i = 0; i < n && i < SHAPE_MAX_RANK; i++) {
         int64_t kept = numbers[i] > 0 ? kept_before(copy, node->outputs[0],
@@ -247,7 +249,8 @@ static enum assay_status fit_split(struct copy *copy, const struct node *node,
     int axis;
     size_t n;
 
-    if (!x || !get_numbers(copy, node, 1, sizes, &n) || n != node->n_outputs)
+    if (!x || !prune_copy_get_numbers(copy, node, 1, sizes, &n) ||
+        n != node->n_outputs)
         return ASSAY_OK;
     axis = (int)(attrs->axis < 0 ? attrs->axis + x->rank : attrs->axis);
     for (size_t i = 0; i < n; i++)
@@ -275,10 +278,10 @@ static enum assay_status fit_slice(struct copy *copy, const struct node *node,
     size_t n, n_ends, n_axes = 0;
     enum assay_status st;
 
-    if (!x || !get_numbers(copy, node, 1, starts, &n) ||
-        !get_numbers(copy, node, 2, ends, &n_ends) || n != n_ends)
+    if (!x || !prune_copy_get_numbers(copy, node, 1, starts, &n) ||
+        !prune_copy_get_numbers(copy, node, 2, ends, &n_ends) || n != n_ends)
         return ASSAY_OK;
-    get_numbers(copy, node, 3, axes, &n_axes);
+    prune_copy_get_numbers(copy, node, 3, axes, &n_axes);
     for (size_t i = 0; i < n; i++) {
         int64_t axis = n_axes ? axes[i] : (int64_t)i;
 
@@ -336,8 +339,10 @@ static void fit_groups(const struct copy *copy, const struct node *node,
     *groups = kept_before(copy, node->inputs[0], 1, INT64_MAX) / (in ? in : 1);
 }
 
-static enum assay_status add_node(struct copy *copy, const struct node *node,
-                                  uint32_t *inputs, uint32_t *outputs)
+static enum assay_status prune_copy_add_node(struct copy *copy,
+                                             const struct node *node,
+                                             uint32_t *inputs,
+                                             uint32_t *outputs)
 {
     struct node_description description = {.op = node->op,
                                            .attrs = node->attrs,
@@ -373,7 +378,7 @@ static enum assay_status copy_node(struct copy *copy, const struct node *node)
 
     if (!ids)
         return error_nomem(copy->err, n * sizeof *ids, "a node");
-    st = add_node(copy, node, ids, ids + node->n_inputs);
+    st = prune_copy_add_node(copy, node, ids, ids + node->n_inputs);
     mem_free(ids);
     return st;
 }
@@ -396,7 +401,7 @@ static enum assay_status copy_scopes(struct copy *copy)
     return st;
 }
 
-static enum assay_status copy_outputs(struct copy *copy)
+static enum assay_status prune_copy_outputs(struct copy *copy)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -430,7 +435,7 @@ enum assay_status prune_copy(const struct prune_choice *choice,
     for (size_t i = 0; !st && i < graph_node_count(copy.from); i++)
         st = copy_node(&copy, graph_node(copy.from, i));
     if (!st)
-        st = copy_outputs(&copy);
+        st = prune_copy_outputs(&copy);
     if (st) {
         graph_free(copy.to);
         copy.to = NULL;

@@ -141,10 +141,11 @@ static enum assay_status train_dropouts(struct graph *graph, uint32_t seed,
 /* ---- the loss -------------------------------------------------------------
  */
 
-static enum assay_status append(struct graph *graph, const struct op_class *op,
-                                const void *attrs, const char *name,
-                                const uint32_t *inputs, size_t n, uint32_t *y,
-                                struct error *err)
+static enum assay_status train_pass_append(struct graph *graph,
+                                           const struct op_class *op,
+                                           const void *attrs, const char *name,
+                                           const uint32_t *inputs, size_t n,
+                                           uint32_t *y, struct error *err)
 {
     struct node_description description = {.op = op,
                                            .attrs = attrs,
@@ -188,7 +189,8 @@ static enum assay_status find_logits(struct graph *graph, uint32_t *logits,
         maker_of(graph, *logits) == &op_gemm ||
         maker_of(graph, *logits) == &op_flatten)
         return ASSAY_OK;
-    return append(graph, &op_flatten, NULL, "logits", logits, 1, logits, err);
+    return train_pass_append(graph, &op_flatten, NULL, "logits", logits, 1,
+                             logits, err);
 }
 
 static enum assay_status add_loss(struct graph *graph, uint32_t labels,
@@ -199,8 +201,8 @@ static enum assay_status add_loss(struct graph *graph, uint32_t labels,
     enum assay_status st = find_logits(graph, &inputs[0], err);
 
     if (!st)
-        st = append(graph, &op_softmax_cross_entropy_loss, &attrs, "loss",
-                    inputs, 2, &loss, err);
+        st = train_pass_append(graph, &op_softmax_cross_entropy_loss, &attrs,
+                               "loss", inputs, 2, &loss, err);
     if (st)
         return st;
     graph_clear_outputs(graph);
@@ -208,9 +210,10 @@ static enum assay_status add_loss(struct graph *graph, uint32_t labels,
     return st ? st : graph_output(graph, "logits", inputs[0], err);
 }
 
-static enum assay_status add_input(struct graph *graph, const char *name,
-                                   int64_t n, uint32_t *value,
-                                   struct error *err)
+static enum assay_status train_pass_add_input(struct graph *graph,
+                                              const char *name, int64_t n,
+                                              uint32_t *value,
+                                              struct error *err)
 {
     struct shape shape = shape_of(1, n);
     enum assay_status st = graph_input(graph, name, DTYPE_I64, value, err);
@@ -323,9 +326,9 @@ enum assay_status graph_make_training(struct graph *graph,
     if (!options)
         options = &none;
     if (!st)
-        st = add_input(graph, "labels", -1, &labels, err);
+        st = train_pass_add_input(graph, "labels", -1, &labels, err);
     if (!st)
-        st = add_input(graph, "seed", 1, &seed, err);
+        st = train_pass_add_input(graph, "seed", 1, &seed, err);
     if (!st)
         st = add_loss(graph, labels, err);
     if (st)

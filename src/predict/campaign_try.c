@@ -44,7 +44,7 @@ static struct machine_memory machine_memory(void)
 
 /* Channels that the kernels of this processor compute together: as many
  * float32 as a vector has. */
-static double find_lane(void)
+static double campaign_try_find_lane(void)
 {
     switch (processor_level()) {
     case PROCESSOR_PLAIN:
@@ -86,9 +86,10 @@ bool campaign_is_nomem(const struct campaign_result *result)
            strncmp(result->reason, nomem_words, strlen(nomem_words)) == 0;
 }
 
-static void explain(struct campaign_result *result, enum child_told told,
-                    const struct answer *answer, int status, double seconds,
-                    size_t memory_bytes)
+static void campaign_try_explain(struct campaign_result *result,
+                                 enum child_told told,
+                                 const struct answer *answer, int status,
+                                 double seconds, size_t memory_bytes)
 {
     char limit[UNITS_MAX];
 
@@ -122,8 +123,10 @@ static size_t choose_limit(const struct campaign_limits *limits,
                : SIZE_MAX / 2;
 }
 
-static void finish(struct child *child, const struct campaign_limits *limits,
-                   size_t memory_bytes, struct campaign_result *result)
+static void campaign_try_finish(struct child *child,
+                                const struct campaign_limits *limits,
+                                size_t memory_bytes,
+                                struct campaign_result *result)
 {
     struct answer answer = {0};
     enum child_told told =
@@ -135,7 +138,8 @@ static void finish(struct child *child, const struct campaign_limits *limits,
         *result = answer.result;
         result->is_passed = true;
     } else {
-        explain(result, told, &answer, status, limits->seconds, memory_bytes);
+        campaign_try_explain(result, told, &answer, status, limits->seconds,
+                             memory_bytes);
     }
 }
 
@@ -162,9 +166,9 @@ enum assay_status campaign_try(const struct campaign_test *test,
     st = child_start(&child, &options, run_attempt, &attempt, err);
     if (st)
         return st;
-    finish(&child, limits, limit, result);
+    campaign_try_finish(&child, limits, limit, result);
     result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
-    result->lane = find_lane();
+    result->lane = campaign_try_find_lane();
     result->avail_mb = memory.available;
     result->free_mb = memory.free;
     result->capacity_mb = limits->memory_bytes

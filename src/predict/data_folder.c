@@ -12,9 +12,10 @@ enum { max_size = 1 << 24, max_level = 100 };
 
 /* ---- the files ----------------------------------------------------------- */
 
-static enum assay_status open_file(struct data_reading *reading,
-                                   const char *folder, const char *file,
-                                   struct error *err)
+static enum assay_status data_folder_open_file(struct data_reading *reading,
+                                               const char *folder,
+                                               const char *file,
+                                               struct error *err)
 {
     struct str path = {0};
     enum assay_status st =
@@ -128,8 +129,9 @@ static enum assay_status read_layer(struct data_reading *reading,
                : description_add_conv(&set->descriptions[index], &conv, err);
 }
 
-static enum assay_status read_layers(struct data_reading *reading,
-                                     struct data_set *set, struct error *err)
+static enum assay_status data_folder_read_layers(struct data_reading *reading,
+                                                 struct data_set *set,
+                                                 struct error *err)
 {
     int columns[N_LAYER_COLUMNS];
     enum assay_status st = ASSAY_OK;
@@ -182,8 +184,9 @@ static const struct count_column op_columns[] = {
 
 enum { max_count_columns = 16 };
 
-static enum assay_status read_count(struct data_reading *reading, int place,
-                                    double *out, struct error *err)
+static enum assay_status data_folder_read_count(struct data_reading *reading,
+                                                int place, double *out,
+                                                struct error *err)
 {
     enum assay_status st = csv_number(&reading->csv, place, 0, out, err);
 
@@ -220,10 +223,10 @@ static enum assay_status read_denses(struct data_reading *reading,
     return st;
 }
 
-static enum assay_status read_counts(struct data_reading *reading,
-                                     struct data_set *set,
-                                     const struct count_column *columns,
-                                     bool has_denses, struct error *err)
+static enum assay_status
+data_folder_read_counts(struct data_reading *reading, struct data_set *set,
+                        const struct count_column *columns, bool has_denses,
+                        struct error *err)
 {
     int places[max_count_columns], denses = -1;
     enum assay_status st = ASSAY_OK;
@@ -242,7 +245,7 @@ static enum assay_status read_counts(struct data_reading *reading,
             continue;
         description = &set->descriptions[index];
         for (size_t i = 0; !st && columns[i].name; i++)
-            st = read_count(
+            st = data_folder_read_count(
                 reading, places[i],
                 (double *)((char *)&description->counts + columns[i].offset),
                 err);
@@ -256,18 +259,19 @@ static enum assay_status read_counts(struct data_reading *reading,
 static enum assay_status read_networks(struct data_reading *reading,
                                        struct data_set *set, struct error *err)
 {
-    return read_counts(reading, set, network_columns, true, err);
+    return data_folder_read_counts(reading, set, network_columns, true, err);
 }
 
 static enum assay_status read_ops(struct data_reading *reading,
                                   struct data_set *set, struct error *err)
 {
-    return read_counts(reading, set, op_columns, false, err);
+    return data_folder_read_counts(reading, set, op_columns, false, err);
 }
 
 /* ---- the folder ---------------------------------------------------------- */
 
-static enum assay_status check_folder(const char *folder, struct error *err)
+static enum assay_status data_folder_check(const char *folder,
+                                           struct error *err)
 {
     struct stat info;
 
@@ -287,11 +291,11 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
         const char *file;
         enum assay_status (*read)(struct data_reading *reading,
                                   struct data_set *set, struct error *err);
-    } files[] = {{"layers.csv", read_layers},
+    } files[] = {{"layers.csv", data_folder_read_layers},
                  {"networks.csv", read_networks},
                  {"network_ops.csv", read_ops},
                  {"measurements.csv", data_read_measurements}};
-    enum assay_status st = check_folder(folder, err);
+    enum assay_status st = data_folder_check(folder, err);
 
     if (!set->n_descriptions)
         set->capacity_mb = set->available_mb = set->lane = NAN;
@@ -299,7 +303,7 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
     for (size_t i = 0; !st && i < sizeof files / sizeof files[0]; i++) {
         struct data_reading reading = {0};
 
-        st = open_file(&reading, folder, files[i].file, err);
+        st = data_folder_open_file(&reading, folder, files[i].file, err);
         if (!st)
             st = files[i].read(&reading, set, err);
         csv_release(&reading.csv);

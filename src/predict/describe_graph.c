@@ -16,7 +16,8 @@ struct describing {
     bool *is_saved;  /* one a value: backward needs it */
 };
 
-static double elements(const struct describing *d, uint32_t value)
+static double describe_graph_elements(const struct describing *d,
+                                      uint32_t value)
 {
     size_t n = 0;
 
@@ -32,7 +33,7 @@ static const struct shape *shape_at(const struct describing *d,
     return &d->survey->values[node->inputs[input]].shape;
 }
 
-static void save(struct describing *d, uint32_t value)
+static void describe_graph_save(struct describing *d, uint32_t value)
 {
     enum value_kind kind = graph_value(d->graph, value)->kind;
 
@@ -44,7 +45,7 @@ static void save_inputs(struct describing *d, const struct node *node)
 {
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (node->inputs[i] != GRAPH_NONE)
-            save(d, node->inputs[i]);
+            describe_graph_save(d, node->inputs[i]);
     }
 }
 
@@ -75,7 +76,7 @@ static enum assay_status describe_conv(struct describing *d,
         conv.stride[i] = numbers->stride[i];
         conv.pad[i] = numbers->pad[i];
     }
-    save(d, node->inputs[CONV_X]);
+    describe_graph_save(d, node->inputs[CONV_X]);
     return description_add_conv(d->out, &conv, err);
 }
 
@@ -98,35 +99,38 @@ static enum assay_status describe_product(struct describing *d,
 
 static void describe_norm(struct describing *d, const struct node *node)
 {
-    d->out->counts.norm_elements += elements(d, node->inputs[0]);
+    d->out->counts.norm_elements += describe_graph_elements(d, node->inputs[0]);
     d->out->counts.n_norm++;
     for (size_t i = 1; i < node->n_inputs; i++) {
         uint32_t id = node->inputs[i];
 
         if (id != GRAPH_NONE &&
             graph_value(d->graph, id)->kind == VALUE_PARAMETER)
-            d->out->counts.norm_parameters += elements(d, id) * d->n_images;
+            d->out->counts.norm_parameters +=
+                describe_graph_elements(d, id) * d->n_images;
     }
-    save(d, node->inputs[0]);
+    describe_graph_save(d, node->inputs[0]);
 }
 
 static void describe_activation(struct describing *d, const struct node *node,
                                 uint32_t saved)
 {
-    d->out->counts.relu_elements += elements(d, node->outputs[0]);
+    d->out->counts.relu_elements +=
+        describe_graph_elements(d, node->outputs[0]);
     d->out->counts.n_relu++;
-    save(d, saved);
+    describe_graph_save(d, saved);
 }
 
 static void describe_add(struct describing *d, const struct node *node)
 {
-    d->out->counts.add_elements += elements(d, node->outputs[0]);
+    d->out->counts.add_elements += describe_graph_elements(d, node->outputs[0]);
     d->out->counts.n_add++;
 }
 
 static void describe_concat(struct describing *d, const struct node *node)
 {
-    d->out->counts.concat_elements += elements(d, node->outputs[0]);
+    d->out->counts.concat_elements +=
+        describe_graph_elements(d, node->outputs[0]);
     d->out->counts.n_concat++;
 }
 
@@ -135,19 +139,20 @@ static void describe_max_pool(struct describing *d, const struct node *node,
                               const struct layer_numbers *numbers)
 {
     struct image_counts *counts = &d->out->counts;
-    double outputs = elements(d, node->outputs[0]);
+    double outputs = describe_graph_elements(d, node->outputs[0]);
 
-    counts->max_pool_inputs += elements(d, node->inputs[0]);
+    counts->max_pool_inputs += describe_graph_elements(d, node->inputs[0]);
     counts->max_pool_outputs += outputs;
     counts->max_pool_taps += outputs * numbers->taps;
     counts->n_max_pool++;
     counts->saved_bytes += 8 * outputs;
-    save(d, node->inputs[0]);
+    describe_graph_save(d, node->inputs[0]);
 }
 
 static void describe_mean(struct describing *d, const struct node *node)
 {
-    d->out->counts.avg_pool_inputs += elements(d, node->inputs[0]);
+    d->out->counts.avg_pool_inputs +=
+        describe_graph_elements(d, node->inputs[0]);
     d->out->counts.n_avg_pool++;
 }
 
@@ -220,8 +225,9 @@ static struct layer_numbers numbers_of(const struct describing *d,
     return numbers;
 }
 
-static enum assay_status
-describe_layer(struct describing *d, const struct node *node, struct error *err)
+static enum assay_status describe_graph_describe_layer(struct describing *d,
+                                                       const struct node *node,
+                                                       struct error *err)
 {
     struct layer_numbers numbers = numbers_of(d, node);
 
@@ -255,7 +261,7 @@ describe_layer(struct describing *d, const struct node *node, struct error *err)
         describe_max_pool(d, node, &numbers);
         break;
     case COUNTED_AVG_POOL:
-        save(d, node->inputs[0]);
+        describe_graph_save(d, node->inputs[0]);
         describe_mean(d, node);
         break;
     case COUNTED_MEAN:
@@ -285,10 +291,10 @@ static enum assay_status describe_node(struct describing *d, size_t at,
         return description_add_uncounted(
             d->out, node->op->name,
             (double)d->survey->costs[at].macs / d->n_images, err);
-    return describe_layer(d, node, err);
+    return describe_graph_describe_layer(d, node, err);
 }
 
-static void count_parameters(struct describing *d)
+static void describe_graph_count_parameters(struct describing *d)
 {
     struct image_counts *counts = &d->out->counts;
 
@@ -306,11 +312,13 @@ static void count_saved(struct describing *d)
 
     for (uint32_t i = 0; i < d->survey->n_values; i++) {
         if (d->is_saved[i])
-            *bytes += elements(d, i) *
+            *bytes += describe_graph_elements(d, i) *
                       (double)dtype_bytes(d->survey->values[i].dtype);
     }
     if (graph_output_count(d->graph))
-        *bytes += 4 * elements(d, graph_output_at(d->graph, 0, NULL)) + 8;
+        *bytes +=
+            4 * describe_graph_elements(d, graph_output_at(d->graph, 0, NULL)) +
+            8;
 }
 
 enum assay_status describe_graph(const struct graph *graph,
@@ -333,7 +341,7 @@ enum assay_status describe_graph(const struct graph *graph,
     for (size_t i = 0; !st && i < graph_node_count(graph); i++)
         st = describe_node(&d, i, err);
     if (!st) {
-        count_parameters(&d);
+        describe_graph_count_parameters(&d);
         count_saved(&d);
     }
     mem_free(d.roots);

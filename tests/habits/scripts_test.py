@@ -150,6 +150,18 @@ class Style(Tree):
                            ("# TO" "DO\n", "unfinished")):
             self.assertIn(what, self.problems("scripts/x.sh", text))
 
+    def test_static_functions_of_two_files_have_two_names(self):
+        head = "/* views/%s.c - views. */\n\n"
+        other = head % "two"
+        self.write("src/views/one.c", head % "one" + "static int *put(int a)\n"
+                   "{\n    return put(a);\n}\n")
+        self.assertEqual(self.problems(
+            "src/views/two.c", other + "/*\nstatic int put(int a) */\n"
+            "static const int put = 1;\n"), "")
+        self.assertIn("put(): static in 2 files", self.problems(
+            "src/views/two.c", other + "VARIANTS(void, put, (int a), (a))\n"
+            "{\n}\n"))
+
     def test_names_are_unique_outside_tests_and_say_something(self):
         self.write("tests/base/x.h", self.HEADER.replace("base", "tests/base"))
         self.assertEqual(self.problems("src/base/x.h", self.HEADER), "")

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool find(void *handle, const char *name, void *function)
+static bool hdf5_library_find(void *handle, const char *name, void *function)
 {
     void *symbol = dlsym(handle, name);
 
@@ -32,7 +32,7 @@ static bool find_all(void *handle, struct hdf5_library *library)
     bool is_found = true;
 
 #define HDF5_FIND(name)                                                        \
-    is_found &= find(handle, HDF5_TEXT(name), &library->name);
+    is_found &= hdf5_library_find(handle, HDF5_TEXT(name), &library->name);
     HDF5_FUNCTIONS(HDF5_FIND)
 #undef HDF5_FIND
     return is_found;

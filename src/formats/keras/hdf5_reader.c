@@ -64,8 +64,8 @@ static rlim_t most_seconds(const struct source *source)
     return least_seconds + source->bytes / bytes_per_second;
 }
 
-static bool tell(int line, struct answer *answer, const struct error *err,
-                 const void *bytes)
+static bool hdf5_reader_tell(int line, struct answer *answer,
+                             const struct error *err, const void *bytes)
 {
     memcpy(answer->text, err->text, sizeof answer->text);
     if (answer->st)
@@ -90,7 +90,7 @@ static bool tell_names(int line, const struct keras_hdf5 *file,
             answer.st = error_nomem(err, names.n, "the names of datasets");
     }
     answer.bytes = names.n;
-    return tell(line, &answer, err, names.text) && !answer.st;
+    return hdf5_reader_tell(line, &answer, err, names.text) && !answer.st;
 }
 
 static bool tell_attribute(int line, const struct keras_hdf5 *file,
@@ -103,7 +103,7 @@ static bool tell_attribute(int line, const struct keras_hdf5 *file,
 
     answer.st = keras_hdf5_attribute(file, name, &text, &answer.is_there, &err);
     answer.bytes = text.n;
-    is_told = tell(line, &answer, &err, text.text);
+    is_told = hdf5_reader_tell(line, &answer, &err, text.text);
     str_release(&text);
     return is_told;
 }
@@ -120,7 +120,8 @@ static bool tell_dataset(int line, const struct keras_hdf5 *file, size_t i,
         keras_hdf5_read(file, keras_hdf5_dataset(file, i), pool, &data, &err);
     answer.shape = data.shape;
     answer.bytes = answer.st ? 0 : tensor_bytes(&data);
-    is_told = tell(line, &answer, &err, answer.st ? NULL : tensor_data(&data));
+    is_told = hdf5_reader_tell(line, &answer, &err,
+                               answer.st ? NULL : tensor_data(&data));
     tensor_release(&data);
     return is_told;
 }
@@ -155,7 +156,8 @@ static void answer_questions(void *context, int line)
 /* ---- in the parent ------------------------------------------------------ */
 
 /* Why the child is gone. */
-static enum assay_status explain(struct hdf5_reader *reader, struct error *err)
+static enum assay_status hdf5_reader_explain(struct hdf5_reader *reader,
+                                             struct error *err)
 {
     int status = child_end(&reader->child, true, NULL);
 
@@ -178,7 +180,7 @@ static enum assay_status hear(struct hdf5_reader *reader, struct answer *answer,
                               struct error *err)
 {
     if (child_receive(reader->child.line, answer, sizeof *answer, 0))
-        return explain(reader, err);
+        return hdf5_reader_explain(reader, err);
     answer->text[sizeof answer->text - 1] = '\0';
     if (!answer->st)
         return ASSAY_OK;
@@ -193,18 +195,20 @@ static enum assay_status hear(struct hdf5_reader *reader, struct answer *answer,
 static enum assay_status hear_bytes(struct hdf5_reader *reader, void *bytes,
                                     size_t n, struct error *err)
 {
-    return child_receive(reader->child.line, bytes, n, 0) ? explain(reader, err)
-                                                          : ASSAY_OK;
+    return child_receive(reader->child.line, bytes, n, 0)
+               ? hdf5_reader_explain(reader, err)
+               : ASSAY_OK;
 }
 
 /* Asks, and hears the beginning of the answer. */
-static enum assay_status ask(struct hdf5_reader *reader,
-                             const struct question *question,
-                             struct answer *answer, struct error *err)
+static enum assay_status hdf5_reader_ask(struct hdf5_reader *reader,
+                                         const struct question *question,
+                                         struct answer *answer,
+                                         struct error *err)
 {
     if (!reader->child.pid ||
         child_send(reader->child.line, question, sizeof *question, 0))
-        return explain(reader, err);
+        return hdf5_reader_explain(reader, err);
     return hear(reader, answer, err);
 }
 
@@ -249,9 +253,9 @@ static enum assay_status hear_names(struct hdf5_reader *reader,
     return st;
 }
 
-static enum assay_status open_source(const struct source *source,
-                                     struct hdf5_reader **out,
-                                     struct error *err)
+static enum assay_status hdf5_reader_open_source(const struct source *source,
+                                                 struct hdf5_reader **out,
+                                                 struct error *err)
 {
     const struct child_options options = {.what = "reading HDF5",
                                           .is_quiet = true,
@@ -282,15 +286,15 @@ enum assay_status hdf5_reader_open(const char *path, struct hdf5_reader **out,
 
     if (stat(path, &info) == 0)
         source.bytes = (size_t)info.st_size;
-    return open_source(&source, out, err);
+    return hdf5_reader_open_source(&source, out, err);
 }
 
 enum assay_status hdf5_reader_open_image(const void *image, size_t bytes,
                                          struct hdf5_reader **out,
                                          struct error *err)
 {
-    return open_source(&(struct source){.image = image, .bytes = bytes}, out,
-                       err);
+    return hdf5_reader_open_source(
+        &(struct source){.image = image, .bytes = bytes}, out, err);
 }
 
 void hdf5_reader_close(struct hdf5_reader *reader)
@@ -331,7 +335,7 @@ enum assay_status hdf5_reader_attribute(struct hdf5_reader *reader,
 
     *is_there = false;
     snprintf(question.attribute, sizeof question.attribute, "%s", name);
-    st = ask(reader, &question, &answer, err);
+    st = hdf5_reader_ask(reader, &question, &answer, err);
     if (!st && answer.bytes > KERAS_HDF5_MAX_ATTRIBUTE)
         st = nonsense(err);
     if (st || !answer.bytes) {
@@ -356,7 +360,7 @@ enum assay_status hdf5_reader_read(struct hdf5_reader *reader, size_t i,
 {
     struct question question = {.kind = ASK_DATASET, .dataset = i};
     struct answer answer = {0};
-    enum assay_status st = ask(reader, &question, &answer, err);
+    enum assay_status st = hdf5_reader_ask(reader, &question, &answer, err);
     size_t n;
 
     *out = (struct tensor){0};

@@ -15,13 +15,14 @@ struct tree_builder {
     const char *key;
 };
 
-static enum assay_status no_memory(struct error *err)
+static enum assay_status json_tree_no_memory(struct error *err)
 {
     return error_nomem(err, sizeof(struct json_value), "a JSON document");
 }
 
-static enum assay_status add_value(struct tree_builder *builder,
-                                   enum json_token kind, struct error *err)
+static enum assay_status json_tree_add_value(struct tree_builder *builder,
+                                             enum json_token kind,
+                                             struct error *err)
 {
     struct json_value *parent = builder->open[builder->depth];
     struct json_value **last = &builder->last[builder->depth];
@@ -30,7 +31,7 @@ static enum assay_status add_value(struct tree_builder *builder,
     const char *text = json_text(builder->reader, &n);
 
     if (!value)
-        return no_memory(err);
+        return json_tree_no_memory(err);
     *value = (struct json_value){.kind = kind, .key = builder->key, .text = ""};
     builder->key = NULL;
     if (kind == JSON_NUMBER)
@@ -38,7 +39,7 @@ static enum assay_status add_value(struct tree_builder *builder,
     if (kind == JSON_STRING) {
         value->text = arena_strndup(builder->arena, text, n);
         if (!value->text)
-            return no_memory(err);
+            return json_tree_no_memory(err);
     }
     if (*last)
         (*last)->next = value;
@@ -56,8 +57,8 @@ static enum assay_status add_value(struct tree_builder *builder,
     return ASSAY_OK;
 }
 
-static enum assay_status read_all(struct tree_builder *builder,
-                                  struct error *err)
+static enum assay_status json_tree_read_all(struct tree_builder *builder,
+                                            struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(builder->reader, &token, err);
@@ -69,9 +70,9 @@ static enum assay_status read_all(struct tree_builder *builder,
             builder->key =
                 arena_strdup(builder->arena, json_text(builder->reader, NULL));
             if (!builder->key)
-                st = no_memory(err);
+                st = json_tree_no_memory(err);
         } else {
-            st = add_value(builder, token, err);
+            st = json_tree_add_value(builder, token, err);
         }
         if (!st)
             st = json_next(builder->reader, &token, err);
@@ -91,7 +92,7 @@ enum assay_status json_tree_read(const char *text, size_t n,
     if (st)
         return st;
     builder.open[0] = &builder.root;
-    st = read_all(&builder, err);
+    st = json_tree_read_all(&builder, err);
     json_reader_free(builder.reader);
     if (!st)
         *out = builder.root.first;

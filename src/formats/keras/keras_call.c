@@ -117,7 +117,8 @@ const struct keras_argument *keras_argument(const struct keras_call *call,
 
 /* ---- what is known of values -------------------------------------------- */
 
-static struct keras_known *know(struct keras_import *import, uint32_t value)
+static struct keras_known *keras_call_know(struct keras_import *import,
+                                           uint32_t value)
 {
     struct keras_known *moved =
         vec_reserve(import->known, &import->known_capacity, value + (size_t)1,
@@ -136,7 +137,8 @@ static struct keras_known *know(struct keras_import *import, uint32_t value)
 void keras_know(struct keras_import *import, uint32_t value,
                 const struct shape *shape, bool is_sized)
 {
-    struct keras_known *known = import->st ? NULL : know(import, value);
+    struct keras_known *known =
+        import->st ? NULL : keras_call_know(import, value);
 
     if (known)
         *known = (struct keras_known){.shape = *shape, .is_sized = is_sized};
@@ -147,8 +149,9 @@ void keras_know(struct keras_import *import, uint32_t value,
 enum { max_inputs = 1024 };
 
 /* The shape of a new node's output from those of its inputs. */
-static enum assay_status infer(struct keras_import *import,
-                               const struct node *node, struct error *err)
+static enum assay_status keras_call_infer(struct keras_import *import,
+                                          const struct node *node,
+                                          struct error *err)
 {
     struct tensor inputs[max_inputs], output = {0};
     const struct tensor *refs[max_inputs];
@@ -207,7 +210,7 @@ uint32_t keras_emit(struct keras_call *call, const struct op_class *op,
     import->st =
         graph_node_add(import->graph, &description, &output, import->err);
     if (!import->st)
-        import->st = infer(
+        import->st = keras_call_infer(
             import,
             graph_node(import->graph, graph_node_count(import->graph) - 1),
             import->err);
@@ -216,7 +219,8 @@ uint32_t keras_emit(struct keras_call *call, const struct op_class *op,
 
 static const int64_t to_first[] = {0, 3, 1, 2}, to_last[] = {0, 2, 3, 1};
 
-static struct keras_value value_of(const struct keras_call *call, uint32_t id)
+static struct keras_value keras_call_value_of(const struct keras_call *call,
+                                              uint32_t id)
 {
     struct keras_value value = {.last = id, .first = GRAPH_NONE};
 
@@ -229,12 +233,12 @@ static struct keras_value value_of(const struct keras_call *call, uint32_t id)
 
 void keras_put_last(struct keras_call *call, uint32_t value)
 {
-    call->output = value_of(call, value);
+    call->output = keras_call_value_of(call, value);
 }
 
 void keras_put_first(struct keras_call *call, uint32_t value)
 {
-    struct keras_value put = value_of(call, value);
+    struct keras_value put = keras_call_value_of(call, value);
     struct shape shape = put.shape;
 
     if (shape.rank == 4) {
@@ -246,8 +250,8 @@ void keras_put_first(struct keras_call *call, uint32_t value)
     call->output = put;
 }
 
-static uint32_t turn(struct keras_call *call, uint32_t value,
-                     const int64_t order[4])
+static uint32_t keras_call_turn(struct keras_call *call, uint32_t value,
+                                const int64_t order[4])
 {
     struct transpose_attrs attrs = {.rank = 4};
 
@@ -258,7 +262,7 @@ static uint32_t turn(struct keras_call *call, uint32_t value,
 uint32_t keras_last(struct keras_call *call, struct keras_value *value)
 {
     if (value->last == GRAPH_NONE && value->first != GRAPH_NONE)
-        value->last = turn(call, value->first, to_last);
+        value->last = keras_call_turn(call, value->first, to_last);
     return value->last;
 }
 
@@ -271,7 +275,7 @@ uint32_t keras_first(struct keras_call *call, struct keras_value *value)
         return GRAPH_NONE;
     }
     if (value->first == GRAPH_NONE)
-        value->first = turn(call, value->last, to_first);
+        value->first = keras_call_turn(call, value->last, to_first);
     return value->first;
 }
 

@@ -6,14 +6,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void fail(struct keras_import *import, enum assay_status status,
-                 const char *what, const char *name)
+static void keras_frame_fail(struct keras_import *import,
+                             enum assay_status status, const char *what,
+                             const char *name)
 {
     if (!import->st)
         import->st = error_set(import->err, status, "%s '%.80s'", what, name);
 }
 
-static void *take(struct keras_import *import, size_t n, size_t bytes)
+static void *keras_frame_take(struct keras_import *import, size_t n,
+                              size_t bytes)
 {
     void *block = arena_alloc(&import->arena, (n ? n : 1) * bytes);
 
@@ -94,8 +96,10 @@ static const char *make_folder(struct keras_frame *frame, struct map *counts,
     return kept;
 }
 
-static void read_item(struct keras_frame *frame, struct keras_item *item,
-                      const struct json_value *layer, struct map *counts)
+static void keras_frame_read_item(struct keras_frame *frame,
+                                  struct keras_item *item,
+                                  const struct json_value *layer,
+                                  struct map *counts)
 {
     struct keras_import *import = frame->import;
     const char *name;
@@ -105,7 +109,8 @@ static void read_item(struct keras_frame *frame, struct keras_item *item,
     name = json_tree_text(json_tree_get(item->config, "name"), NULL);
     item->name = json_tree_text(json_tree_get(layer, "name"), name);
     if (!item->class_name || !item->config) {
-        fail(import, ASSAY_BAD_INPUT, "a layer without a class in", "layers");
+        keras_frame_fail(import, ASSAY_BAD_INPUT, "a layer without a class in",
+                         "layers");
         return;
     }
     if (!item->name)
@@ -117,7 +122,8 @@ static void read_item(struct keras_frame *frame, struct keras_item *item,
     item->folder = make_folder(frame, counts, item->class_name);
     item->calls = json_tree_get(layer, "inbound_nodes");
     item->n_calls = item->is_input || !item->calls ? 1 : item->calls->n;
-    item->results = take(import, item->n_calls, sizeof *item->results);
+    item->results =
+        keras_frame_take(import, item->n_calls, sizeof *item->results);
     item->first_call = INT64_MAX;
 }
 
@@ -162,20 +168,21 @@ void keras_frame_read(struct keras_frame *frame)
     if (!layers) /* Sequential, before Keras 2.3: the list itself */
         layers = frame->config;
     if (!json_tree_is(layers, JSON_ARRAY_BEGIN) || !layers->n) {
-        fail(import, ASSAY_BAD_INPUT, "there are no layers in",
-             frame->name ? frame->name : "the model");
+        keras_frame_fail(import, ASSAY_BAD_INPUT, "there are no layers in",
+                         frame->name ? frame->name : "the model");
         return;
     }
-    frame->items = take(import, layers->n, sizeof *frame->items);
+    frame->items = keras_frame_take(import, layers->n, sizeof *frame->items);
     if (import->st)
         return;
     for (const struct json_value *layer = layers->first; layer && !import->st;
          layer = layer->next) {
         struct keras_item *item = &frame->items[frame->n];
 
-        read_item(frame, item, layer, &counts);
+        keras_frame_read_item(frame, item, layer, &counts);
         if (!import->st && map_find_text(&frame->names, item->name, NULL))
-            fail(import, ASSAY_BAD_INPUT, "two layers are named", item->name);
+            keras_frame_fail(import, ASSAY_BAD_INPUT, "two layers are named",
+                             item->name);
         if (!import->st && map_put_text(&frame->names, item->name, frame->n))
             import->st = error_nomem(import->err, sizeof *item, "names");
         frame->n += !import->st;
@@ -208,23 +215,23 @@ struct keras_value *keras_frame_resolve(struct keras_frame *frame,
     uint64_t i;
 
     if (!map_find_text(&frame->names, name, &i)) {
-        fail(import, ASSAY_BAD_INPUT, "there is no layer", name);
+        keras_frame_fail(import, ASSAY_BAD_INPUT, "there is no layer", name);
         return NULL;
     }
     item = &frame->items[i];
     if (item->is_model)
         call -= item->first_call;
     if (call < 0 || (uint64_t)call >= item->n_calls) {
-        fail(import, ASSAY_BAD_INPUT, "a call that was never made of layer",
-             name);
+        keras_frame_fail(import, ASSAY_BAD_INPUT,
+                         "a call that was never made of layer", name);
         return NULL;
     }
     result = &item->results[call];
     if (!result->n)
         return NULL;
     if (output < 0 || (uint64_t)output >= result->n) {
-        fail(import, ASSAY_BAD_INPUT, "an output that is not there of layer",
-             name);
+        keras_frame_fail(import, ASSAY_BAD_INPUT,
+                         "an output that is not there of layer", name);
         return NULL;
     }
     return &result->values[output];
@@ -248,8 +255,9 @@ static bool is_reference(const struct keras_frame *frame,
            map_find_text(&frame->names, value->first->text, NULL);
 }
 
-static bool add_value(struct keras_frame *frame, struct keras_call *call,
-                      const char *name, const struct json_value *reference)
+static bool keras_frame_add_value(struct keras_frame *frame,
+                                  struct keras_call *call, const char *name,
+                                  const struct json_value *reference)
 {
     struct keras_value *value = keras_frame_resolve(frame, reference);
 
@@ -276,14 +284,15 @@ static bool add_argument(struct keras_frame *frame, struct keras_call *call,
     const struct json_value *item = json_tree_at(json, 0);
 
     if (history_of(json))
-        return add_value(frame, call, name, history_of(json));
+        return keras_frame_add_value(frame, call, name, history_of(json));
     if (!history_of(item)) {
         add_json(call, name, json);
         return true;
     }
     call->is_list = true;
     for (; item; item = item->next) {
-        if (history_of(item) && !add_value(frame, call, name, history_of(item)))
+        if (history_of(item) &&
+            !keras_frame_add_value(frame, call, name, history_of(item)))
             return false;
     }
     return true;
@@ -297,7 +306,7 @@ static bool add_keywords(struct keras_frame *frame, struct keras_call *call,
 
     for (; item; item = item->next) {
         bool is_done = is_reference(frame, item)
-                           ? add_value(frame, call, item->key, item)
+                           ? keras_frame_add_value(frame, call, item->key, item)
                            : add_argument(frame, call, item->key, item);
 
         if (!is_done)
@@ -307,14 +316,15 @@ static bool add_keywords(struct keras_frame *frame, struct keras_call *call,
 }
 
 /* One of Keras 2: ["conv2d", 0, 0, {"y": 127.5}]. */
-static bool add_entry(struct keras_frame *frame, struct keras_call *call,
-                      const struct json_value *entry)
+static bool keras_frame_add_entry(struct keras_frame *frame,
+                                  struct keras_call *call,
+                                  const struct json_value *entry)
 {
     const char *name = json_tree_text(json_tree_at(entry, 0), "");
 
     if (strcmp(name, "_CONSTANT_VALUE") == 0)
         add_json(call, NULL, json_tree_at(entry, 2));
-    else if (!add_value(frame, call, NULL, entry))
+    else if (!keras_frame_add_value(frame, call, NULL, entry))
         return false;
     return add_keywords(frame, call, json_tree_at(entry, 3));
 }
@@ -340,8 +350,10 @@ bool keras_frame_arguments(struct keras_frame *frame,
     size_t most = count_members(node);
     const struct json_value *args = json_tree_get(node, "args");
 
-    call->arguments = take(frame->import, most, sizeof *call->arguments);
-    call->inputs = take(frame->import, most, sizeof(struct keras_value *));
+    call->arguments =
+        keras_frame_take(frame->import, most, sizeof *call->arguments);
+    call->inputs =
+        keras_frame_take(frame->import, most, sizeof(struct keras_value *));
     if (frame->import->st)
         return false;
     if (json_tree_is(node, JSON_OBJECT_BEGIN)) {
@@ -353,10 +365,10 @@ bool keras_frame_arguments(struct keras_frame *frame,
         return add_keywords(frame, call, json_tree_get(node, "kwargs"));
     }
     if (json_tree_is(node->first, JSON_STRING))
-        return add_entry(frame, call, node);
+        return keras_frame_add_entry(frame, call, node);
     call->is_list = true;
     for (node = node->first; node; node = node->next) {
-        if (!add_entry(frame, call, node))
+        if (!keras_frame_add_entry(frame, call, node))
             return false;
     }
     return true;

@@ -166,9 +166,10 @@ static bool is_single(const struct keras_hdf5 *file, hid_t attribute)
 }
 
 /* Strings are of a fixed length or somewhere else in the file. */
-static enum assay_status read_text(const struct keras_hdf5 *file,
-                                   hid_t attribute, hid_t type,
-                                   struct str *text, struct error *err)
+static enum assay_status keras_hdf5_read_text(const struct keras_hdf5 *file,
+                                              hid_t attribute, hid_t type,
+                                              struct str *text,
+                                              struct error *err)
 {
     size_t n = file->lib.H5Tget_size(type);
     bool is_elsewhere = file->lib.H5Tis_variable_str(type) > 0;
@@ -208,7 +209,7 @@ enum assay_status keras_hdf5_attribute(const struct keras_hdf5 *file,
     attribute = file->lib.H5Aopen(file->file, name, H5P_DEFAULT);
     type = attribute < 0 ? -1 : file->lib.H5Aget_type(attribute);
     st = type < 0 ? error_set(err, ASSAY_BAD_INPUT, "it cannot be read")
-                  : read_text(file, attribute, type, text, err);
+                  : keras_hdf5_read_text(file, attribute, type, text, err);
     if (st)
         error_context(err, "attribute %s", name);
     if (type >= 0)
@@ -238,7 +239,7 @@ static bool lies_inside(const struct keras_hdf5 *file, hid_t dataset)
     return is_inside;
 }
 
-static bool is_number(const struct keras_hdf5 *file, hid_t dataset)
+static bool keras_hdf5_is_number(const struct keras_hdf5 *file, hid_t dataset)
 {
     hid_t type = file->lib.H5Dget_type(dataset);
     H5T_class_t kind = type < 0 ? H5T_NO_CLASS : file->lib.H5Tget_class(type);
@@ -248,9 +249,10 @@ static bool is_number(const struct keras_hdf5 *file, hid_t dataset)
     return kind == H5T_FLOAT || kind == H5T_INTEGER;
 }
 
-static enum assay_status read_shape(const struct keras_hdf5 *file,
-                                    hid_t dataset, struct shape *shape,
-                                    struct error *err)
+static enum assay_status keras_hdf5_read_shape(const struct keras_hdf5 *file,
+                                               hid_t dataset,
+                                               struct shape *shape,
+                                               struct error *err)
 {
     hid_t space = file->lib.H5Dget_space(dataset);
     int rank = space < 0 ? -1 : file->lib.H5Sget_simple_extent_ndims(space);
@@ -283,9 +285,9 @@ static enum assay_status read_dataset(const struct keras_hdf5 *file,
     if (!lies_inside(file, dataset))
         return error_set(err, ASSAY_UNSUPPORTED,
                          "its data lies in another file");
-    if (!is_number(file, dataset))
+    if (!keras_hdf5_is_number(file, dataset))
         return error_set(err, ASSAY_BAD_INPUT, "it does not hold numbers");
-    st = read_shape(file, dataset, &shape, err);
+    st = keras_hdf5_read_shape(file, dataset, &shape, err);
     if (!st)
         st = tensor_new(pool, DTYPE_F32, &shape, out, err);
     if (!st && file->lib.H5Dread(dataset, file->lib.native_float, H5S_ALL,

@@ -16,8 +16,8 @@ struct missing {
     bool is_out_of_memory;
 };
 
-static void note_missing(struct missing *missing, const char *path,
-                         const char *class_name)
+static void keras_load_note_missing(struct missing *missing, const char *path,
+                                    const char *class_name)
 {
     struct sink *problems = missing->import->problems;
 
@@ -40,12 +40,12 @@ static void check_layer(struct missing *missing, const char *class_name,
 
     if (!import->st && strcmp(class_name, "InputLayer") != 0 &&
         !keras_layer_find(key))
-        note_missing(missing, name, key);
+        keras_load_note_missing(missing, name, key);
 }
 
 /* All layers of the model and of those inside of it. */
-static void check_layers(struct missing *missing,
-                         const struct json_value *model)
+static void keras_load_check_layers(struct missing *missing,
+                                    const struct json_value *model)
 {
     const struct json_value *open[KERAS_MAX_DEPTH + 2];
     const struct json_value *config = json_tree_get(model, "config");
@@ -77,8 +77,8 @@ static void check_layers(struct missing *missing,
     }
 }
 
-static void check_model(struct keras_import *import,
-                        const struct json_value *model)
+static void keras_load_check_model(struct keras_import *import,
+                                   const struct json_value *model)
 {
     struct missing missing = {.import = import};
     const char *class_name =
@@ -93,7 +93,7 @@ static void check_model(struct keras_import *import,
                                "Functional and Sequential models are supported",
                                class_name);
     else
-        check_layers(&missing, model);
+        keras_load_check_layers(&missing, model);
     if (!import->st && missing.is_out_of_memory)
         import->st = error_nomem(import->err, 64, "the names of layers");
     if (!import->st && missing.n)
@@ -108,8 +108,8 @@ static void check_model(struct keras_import *import,
 /* ---- loading ------------------------------------------------------------ */
 
 /* "vgg19" of "models/vgg19.h5". */
-static void set_name(struct keras_import *import, const char *path,
-                     const char *class_name)
+static void keras_load_set_name(struct keras_import *import, const char *path,
+                                const char *class_name)
 {
     const char *slash = strrchr(path, '/');
     const char *begin = slash ? slash + 1 : path;
@@ -132,19 +132,21 @@ static void import_json(struct keras_import *import, const char *json, size_t n,
         error_context(import->err, "its configuration");
         return;
     }
-    check_model(import, model);
+    keras_load_check_model(import, model);
     if (!import->st)
         import->st = graph_new(&import->graph, import->err);
     if (!import->st)
-        set_name(import, path,
-                 json_tree_text(json_tree_get(model, "class_name"), "Model"));
+        keras_load_set_name(
+            import, path,
+            json_tree_text(json_tree_get(model, "class_name"), "Model"));
     if (!import->st)
         keras_model_import(import, model);
     if (!import->st)
         import->st = graph_check(import->graph, import->err);
 }
 
-static enum assay_status finish(struct keras_import *import, struct graph **out)
+static enum assay_status keras_load_finish(struct keras_import *import,
+                                           struct graph **out)
 {
     if (import->st)
         graph_free(import->graph);
@@ -163,7 +165,7 @@ enum assay_status keras_load_config(const char *json, size_t n,
 
     *out = NULL;
     import_json(&import, json, n, "model");
-    return finish(&import, out);
+    return keras_load_finish(&import, out);
 }
 
 enum assay_status keras_load(const char *path, struct sink *problems,
@@ -184,7 +186,7 @@ enum assay_status keras_load(const char *path, struct sink *problems,
         json = keras_store_config(store, &n);
         import_json(&import, json, n, path);
     }
-    finish(&import, out);
+    keras_load_finish(&import, out);
     keras_store_close(store);
     if (import.st)
         error_context(err, "reading %s", path);

@@ -37,8 +37,9 @@ static const struct activation {
 /* ---- one op ------------------------------------------------------------- */
 
 /* Ops without numbers of their own take none. */
-static void emit(struct keras_call *call, const struct op_class *op,
-                 double alpha, double beta)
+static void keras_activations_emit(struct keras_call *call,
+                                   const struct op_class *op, double alpha,
+                                   double beta)
 {
     struct unary_attrs attrs = {.alpha = alpha, .beta = beta};
     bool has_attrs = op->attrs_bytes == sizeof attrs;
@@ -67,8 +68,8 @@ static void emit_softmax(struct keras_call *call, const struct op_class *op,
 /* Keras 3 has another slope than 2. */
 static void emit_hard_sigmoid(struct keras_call *call)
 {
-    emit(call, &op_hard_sigmoid, call->import->version >= 3 ? 1.0 / 6 : 0.2,
-         0.5);
+    keras_activations_emit(call, &op_hard_sigmoid,
+                           call->import->version >= 3 ? 1.0 / 6 : 0.2, 0.5);
 }
 
 static void emit_named(struct keras_call *call, const char *name)
@@ -79,7 +80,7 @@ static void emit_named(struct keras_call *call, const char *name)
         if (strcmp(now->name, name) != 0)
             continue;
         if (now->op)
-            emit(call, now->op, now->alpha, now->beta);
+            keras_activations_emit(call, now->op, now->alpha, now->beta);
         else
             call->output = *call->inputs[0];
         return;
@@ -133,7 +134,7 @@ static void import_activation(struct keras_call *call)
 }
 
 /* min(max_value, x or negative_slope * x) */
-static void import_relu(struct keras_call *call)
+static void keras_activations_import_relu(struct keras_call *call)
 {
     double slope = keras_number(call, "negative_slope", 0);
     double most = keras_number(call, "max_value", INFINITY);
@@ -142,11 +143,11 @@ static void import_relu(struct keras_call *call)
     if (keras_number(call, "threshold", 0) != 0)
         keras_fail(call, ASSAY_UNSUPPORTED, "threshold is not supported");
     if (slope == 0 && isinf(most)) {
-        emit(call, &op_relu, 0, 0);
+        keras_activations_emit(call, &op_relu, 0, 0);
     } else if (slope == 0) {
         emit_clip(call, 0, most);
     } else {
-        emit(call, &op_leaky_relu, slope, 0);
+        keras_activations_emit(call, &op_leaky_relu, slope, 0);
         if (isinf(most) || keras_failed(call))
             return;
         made = call->output;
@@ -160,15 +161,16 @@ static void import_leaky_relu(struct keras_call *call)
 {
     double slope = keras_number(call, "alpha", 0.3);
 
-    emit(call, &op_leaky_relu, keras_number(call, "negative_slope", slope), 0);
+    keras_activations_emit(call, &op_leaky_relu,
+                           keras_number(call, "negative_slope", slope), 0);
 }
 
 static void import_elu(struct keras_call *call)
 {
-    emit(call, &op_elu, keras_number(call, "alpha", 1), 0);
+    keras_activations_emit(call, &op_elu, keras_number(call, "alpha", 1), 0);
 }
 
-static void import_softmax(struct keras_call *call)
+static void keras_activations_import_softmax(struct keras_call *call)
 {
     const struct json_value *axis = keras_get(call, "axis");
     const struct json_value *item = json_tree_at(axis, 0);
@@ -179,7 +181,7 @@ static void import_softmax(struct keras_call *call)
 }
 
 /* Slopes for each element of x, or shared along axes. */
-static void import_prelu(struct keras_call *call)
+static void keras_activations_import_prelu(struct keras_call *call)
 {
     static const int64_t order[] = {2, 0, 1};
     struct keras_value *x = call->inputs[0];
@@ -210,7 +212,7 @@ static void import_prelu(struct keras_call *call)
 /* ---- functions ---------------------------------------------------------- */
 
 /* "Relu6" of Keras 3 and "nn.relu6" of TensorFlow are "relu6". */
-static void import_function(struct keras_call *call)
+static void keras_activations_import_function(struct keras_call *call)
 {
     const char *function = keras_text(call, "function", call->class_name);
     const char *dot = strrchr(function, '.');
@@ -252,28 +254,28 @@ const struct keras_layer keras_activation_layers[] = {
     {"Activation", 1, 1, import_activation},
     {"ELU", 1, 1, import_elu},
     {"Gelu", 1, 1, import_gelu},
-    {"HardSigmoid", 1, 1, import_function},
-    {"HardSilu", 1, 1, import_function},
+    {"HardSigmoid", 1, 1, keras_activations_import_function},
+    {"HardSilu", 1, 1, keras_activations_import_function},
     {"LeakyReLU", 1, 1, import_leaky_relu},
-    {"PReLU", 1, 1, import_prelu},
-    {"ReLU", 1, 1, import_relu},
-    {"Relu", 1, 1, import_function},
-    {"Relu6", 1, 1, import_function},
-    {"Sigmoid", 1, 1, import_function},
-    {"Silu", 1, 1, import_function},
-    {"Softmax", 1, 1, import_softmax},
-    {"Tanh", 1, 1, import_function},
-    {"tf.math.sigmoid", 1, 1, import_function},
-    {"tf.math.tanh", 1, 1, import_function},
-    {"tf.nn.elu", 1, 1, import_function},
+    {"PReLU", 1, 1, keras_activations_import_prelu},
+    {"ReLU", 1, 1, keras_activations_import_relu},
+    {"Relu", 1, 1, keras_activations_import_function},
+    {"Relu6", 1, 1, keras_activations_import_function},
+    {"Sigmoid", 1, 1, keras_activations_import_function},
+    {"Silu", 1, 1, keras_activations_import_function},
+    {"Softmax", 1, 1, keras_activations_import_softmax},
+    {"Tanh", 1, 1, keras_activations_import_function},
+    {"tf.math.sigmoid", 1, 1, keras_activations_import_function},
+    {"tf.math.tanh", 1, 1, keras_activations_import_function},
+    {"tf.nn.elu", 1, 1, keras_activations_import_function},
     {"tf.nn.gelu", 1, 1, import_gelu},
-    {"tf.nn.relu", 1, 1, import_function},
-    {"tf.nn.relu6", 1, 1, import_function},
-    {"tf.nn.selu", 1, 1, import_function},
-    {"tf.nn.sigmoid", 1, 1, import_function},
-    {"tf.nn.silu", 1, 1, import_function},
-    {"tf.nn.softmax", 1, 1, import_function},
-    {"tf.nn.swish", 1, 1, import_function},
-    {"tf.nn.tanh", 1, 1, import_function},
+    {"tf.nn.relu", 1, 1, keras_activations_import_function},
+    {"tf.nn.relu6", 1, 1, keras_activations_import_function},
+    {"tf.nn.selu", 1, 1, keras_activations_import_function},
+    {"tf.nn.sigmoid", 1, 1, keras_activations_import_function},
+    {"tf.nn.silu", 1, 1, keras_activations_import_function},
+    {"tf.nn.softmax", 1, 1, keras_activations_import_function},
+    {"tf.nn.swish", 1, 1, keras_activations_import_function},
+    {"tf.nn.tanh", 1, 1, keras_activations_import_function},
     {0},
 };

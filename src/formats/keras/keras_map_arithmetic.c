@@ -19,13 +19,14 @@ static bool choose_order(const struct keras_call *call)
     return is_first && is_four;
 }
 
-static uint32_t take(struct keras_call *call, struct keras_value *value,
-                     bool is_first)
+static uint32_t keras_arithmetic_take(struct keras_call *call,
+                                      struct keras_value *value, bool is_first)
 {
     return is_first ? keras_first(call, value) : keras_last(call, value);
 }
 
-static void put(struct keras_call *call, uint32_t value, bool is_first)
+static void keras_arithmetic_put(struct keras_call *call, uint32_t value,
+                                 bool is_first)
 {
     if (is_first)
         keras_put_first(call, value);
@@ -88,9 +89,10 @@ static void fold(struct keras_call *call, const struct op_class *op)
         uint32_t pair[2];
 
         align(call, call->inputs[i], rank, &next);
-        pair[0] = take(call, &all, is_first);
-        pair[1] = take(call, &next, is_first);
-        put(call, keras_emit(call, choose_op(op, &all, &next), NULL, pair, 2),
+        pair[0] = keras_arithmetic_take(call, &all, is_first);
+        pair[1] = keras_arithmetic_take(call, &next, is_first);
+        keras_arithmetic_put(
+            call, keras_emit(call, choose_op(op, &all, &next), NULL, pair, 2),
             is_first);
         all = call->output;
     }
@@ -105,9 +107,10 @@ static void import_average(struct keras_call *call)
     fold(call, &op_sum);
     if (keras_failed(call))
         return;
-    pair[0] = take(call, &call->output, is_first);
+    pair[0] = keras_arithmetic_take(call, &call->output, is_first);
     pair[1] = keras_new_scalar(call, (double)call->n_inputs);
-    put(call, keras_emit(call, &op_div, NULL, pair, 2), is_first);
+    keras_arithmetic_put(call, keras_emit(call, &op_div, NULL, pair, 2),
+                         is_first);
 }
 
 static void import_concatenate(struct keras_call *call)
@@ -124,8 +127,9 @@ static void import_concatenate(struct keras_call *call)
     if (!inputs)
         keras_fail(call, ASSAY_NOMEM, "out of memory for its inputs");
     for (size_t i = 0; inputs && i < call->n_inputs; i++)
-        inputs[i] = take(call, call->inputs[i], is_first);
-    put(call, keras_emit(call, &op_concat, &attrs, inputs, call->n_inputs),
+        inputs[i] = keras_arithmetic_take(call, call->inputs[i], is_first);
+    keras_arithmetic_put(
+        call, keras_emit(call, &op_concat, &attrs, inputs, call->n_inputs),
         is_first);
 }
 
@@ -133,7 +137,8 @@ static void import_concatenate(struct keras_call *call)
 
 /* By NumPy's rules. A number fits in any order; a list is of the channels,
  * which are last then. */
-static void emit_pair(struct keras_call *call, const struct op_class *op)
+static void keras_arithmetic_emit_pair(struct keras_call *call,
+                                       const struct op_class *op)
 {
     const struct keras_argument *of[2] = {&call->arguments[0],
                                           &call->arguments[1]};
@@ -147,9 +152,9 @@ static void emit_pair(struct keras_call *call, const struct op_class *op)
     }
     for (size_t i = 0; i < 2; i++) {
         if (of[i]->value)
-            pair[i] = take(call, of[i]->value, is_first);
+            pair[i] = keras_arithmetic_take(call, of[i]->value, is_first);
     }
-    put(call, keras_emit(call, op, NULL, pair, 2), is_first);
+    keras_arithmetic_put(call, keras_emit(call, op, NULL, pair, 2), is_first);
 }
 
 static const struct {
@@ -186,7 +191,7 @@ static void import_operation(struct keras_call *call)
     if (call->is_list)
         fold(call, operations[i].op);
     else if (call->n_arguments >= 2)
-        emit_pair(call, operations[i].op);
+        keras_arithmetic_emit_pair(call, operations[i].op);
     else
         keras_fail(call, ASSAY_BAD_INPUT, "it is called with one argument");
 }

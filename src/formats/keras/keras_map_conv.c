@@ -15,13 +15,13 @@ static const int64_t dense_order[] = {1, 0};
 
 enum { most_filters = 1 << 24 };
 
-static int64_t channels_of(const struct keras_value *x)
+static int64_t keras_conv_channels_of(const struct keras_value *x)
 {
     return x->shape.rank ? x->shape.dims[x->shape.rank - 1] : 0;
 }
 
 /* The bias, or GRAPH_NONE where the layer has none. */
-static uint32_t read_bias(struct keras_call *call, int64_t n)
+static uint32_t keras_conv_read_bias(struct keras_call *call, int64_t n)
 {
     struct keras_weight bias = {.name = "bias", .shape = shape_of(1, n)};
 
@@ -49,7 +49,7 @@ static uint32_t emit_conv(struct keras_call *call, uint32_t x,
     return keras_emit(call, &op_conv2d, &attrs, inputs, CONV2D_INPUTS);
 }
 
-static void import_conv(struct keras_call *call)
+static void keras_conv_import(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     uint32_t from = keras_first(call, x), weight, bias;
@@ -58,20 +58,21 @@ static void import_conv(struct keras_call *call)
     struct window window = keras_window(call, "kernel_size", x);
 
     if (!keras_failed(call) &&
-        (channels_of(x) % groups != 0 || filters % groups != 0))
+        (keras_conv_channels_of(x) % groups != 0 || filters % groups != 0))
         keras_fail(call, ASSAY_BAD_INPUT,
                    "%lld groups do not divide %lld channels and %lld filters",
-                   (long long)groups, (long long)channels_of(x),
+                   (long long)groups, (long long)keras_conv_channels_of(x),
                    (long long)filters);
     if (keras_failed(call))
         return;
     weight = keras_weight(
-        call, &(struct keras_weight){
-                  .name = "kernel",
-                  .shape = shape_of(4, window.kernel[0], window.kernel[1],
-                                    channels_of(x) / groups, filters),
-                  .order = kernel_order});
-    bias = read_bias(call, filters);
+        call,
+        &(struct keras_weight){
+            .name = "kernel",
+            .shape = shape_of(4, window.kernel[0], window.kernel[1],
+                              keras_conv_channels_of(x) / groups, filters),
+            .order = kernel_order});
+    bias = keras_conv_read_bias(call, filters);
     keras_put_first(call, emit_conv(call, from, &window, weight, bias, groups));
     keras_activate(call);
 }
@@ -96,7 +97,7 @@ static void import_depthwise(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     uint32_t from = keras_first(call, x), weight, bias;
-    int64_t channels = channels_of(x);
+    int64_t channels = keras_conv_channels_of(x);
     int64_t multiplier = keras_int(call, "depth_multiplier", 1, 1, 1 << 16);
     struct window window = keras_window(call, "kernel_size", x);
     bool is_new = call->import->version >= 3;
@@ -104,7 +105,7 @@ static void import_depthwise(struct keras_call *call)
     weight =
         read_depthwise(call, &window, is_new ? "kernel" : "depthwise_kernel",
                        channels, multiplier);
-    bias = read_bias(call, channels * multiplier);
+    bias = keras_conv_read_bias(call, channels * multiplier);
     keras_put_first(call,
                     emit_conv(call, from, &window, weight, bias, channels));
     keras_activate(call);
@@ -114,7 +115,7 @@ static void import_separable(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     uint32_t from = keras_first(call, x), depthwise, pointwise, bias;
-    int64_t channels = channels_of(x);
+    int64_t channels = keras_conv_channels_of(x);
     int64_t multiplier = keras_int(call, "depth_multiplier", 1, 1, 1 << 16);
     int64_t filters = keras_int(call, "filters", 0, 1, most_filters);
     struct window window = keras_window(call, "kernel_size", x);
@@ -129,7 +130,7 @@ static void import_separable(struct keras_call *call)
                   .shape = shape_of(4, (int64_t)1, (int64_t)1,
                                     channels * multiplier, filters),
                   .order = kernel_order});
-    bias = read_bias(call, filters);
+    bias = keras_conv_read_bias(call, filters);
     from = emit_conv(call, from, &window, depthwise, GRAPH_NONE, channels);
     keras_put_first(call, emit_conv(call, from, &point, pointwise, bias, 1));
     keras_activate(call);
@@ -171,7 +172,7 @@ static uint32_t emit_backwards(struct keras_call *call,
     return keras_emit(call, &op_conv_transpose2d, &plain, inputs, 3);
 }
 
-static void import_conv_transpose(struct keras_call *call)
+static void keras_conv_import_conv_transpose(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     int64_t filters = keras_int(call, "filters", 0, 1, most_filters);
@@ -187,12 +188,12 @@ static void import_conv_transpose(struct keras_call *call)
         keras_fail(call, ASSAY_UNSUPPORTED, "output_padding is not supported");
     fit_backwards(call, &attrs);
     inputs[1] = keras_weight(
-        call, &(struct keras_weight){.name = "kernel",
-                                     .shape = shape_of(4, window->kernel[0],
-                                                       window->kernel[1],
-                                                       filters, channels_of(x)),
-                                     .order = kernel_order});
-    inputs[2] = read_bias(call, filters);
+        call, &(struct keras_weight){
+                  .name = "kernel",
+                  .shape = shape_of(4, window->kernel[0], window->kernel[1],
+                                    filters, keras_conv_channels_of(x)),
+                  .order = kernel_order});
+    inputs[2] = keras_conv_read_bias(call, filters);
     keras_put_first(call, emit_backwards(call, &attrs, inputs));
     keras_activate(call);
 }
@@ -212,11 +213,11 @@ static void import_dense(struct keras_call *call)
                    "its input has no dimension but the "
                    "batch");
     inputs[LINEAR_WEIGHT] = keras_weight(
-        call,
-        &(struct keras_weight){.name = "kernel",
-                               .shape = shape_of(2, channels_of(x), units),
-                               .order = is_flat ? dense_order : NULL});
-    inputs[LINEAR_BIAS] = read_bias(call, units);
+        call, &(struct keras_weight){
+                  .name = "kernel",
+                  .shape = shape_of(2, keras_conv_channels_of(x), units),
+                  .order = is_flat ? dense_order : NULL});
+    inputs[LINEAR_BIAS] = keras_conv_read_bias(call, units);
     if (is_flat) {
         output = keras_emit(call, &op_linear, NULL, inputs, LINEAR_INPUTS);
     } else {
@@ -232,9 +233,9 @@ static void import_dense(struct keras_call *call)
 }
 
 const struct keras_layer keras_conv_layers[] = {
-    {"Conv2D", 1, 1, import_conv},
-    {"Conv2DTranspose", 1, 1, import_conv_transpose},
-    {"Convolution2D", 1, 1, import_conv},
+    {"Conv2D", 1, 1, keras_conv_import},
+    {"Conv2DTranspose", 1, 1, keras_conv_import_conv_transpose},
+    {"Convolution2D", 1, 1, keras_conv_import},
     {"Dense", 1, 1, import_dense},
     {"DepthwiseConv2D", 1, 1, import_depthwise},
     {"SeparableConv2D", 1, 1, import_separable},

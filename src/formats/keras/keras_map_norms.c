@@ -7,7 +7,8 @@
 #include "base/mem.h"
 
 /* The axis that is normalized: a number, or a list of one. */
-static int read_axis(struct keras_call *call, const struct keras_value *x)
+static int keras_norms_read_axis(struct keras_call *call,
+                                 const struct keras_value *x)
 {
     const struct json_value *value = keras_get(call, "axis");
     const struct json_value *item = json_tree_at(value, 0);
@@ -20,7 +21,7 @@ static int read_axis(struct keras_call *call, const struct keras_value *x)
 
 static int64_t check_last(struct keras_call *call, const struct keras_value *x)
 {
-    int axis = read_axis(call, x);
+    int axis = keras_norms_read_axis(call, x);
 
     if (axis != x->shape.rank - 1)
         keras_fail(call, ASSAY_UNSUPPORTED,
@@ -46,8 +47,9 @@ static uint32_t constant_of(struct keras_call *call, int64_t n, float number)
     return value;
 }
 
-static uint32_t read_scale(struct keras_call *call, const char *flag,
-                           const char *name, int64_t n, float without)
+static uint32_t keras_norms_read_scale(struct keras_call *call,
+                                       const char *flag, const char *name,
+                                       int64_t n, float without)
 {
     struct keras_weight weight = {.name = name, .shape = shape_of(1, n)};
 
@@ -64,7 +66,7 @@ static uint32_t read_statistic(struct keras_call *call, const char *name,
     return keras_weight(call, &weight);
 }
 
-static void import_batch_norm(struct keras_call *call)
+static void keras_norms_import_batch_norm(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     struct batch_norm_attrs attrs = {
@@ -81,15 +83,17 @@ static void import_batch_norm(struct keras_call *call)
                    x->shape.rank);
     inputs[BATCH_NORM_X] =
         x->shape.rank == 4 ? keras_first(call, x) : keras_last(call, x);
-    inputs[BATCH_NORM_WEIGHT] = read_scale(call, "scale", "gamma", n, 1);
-    inputs[BATCH_NORM_BIAS] = read_scale(call, "center", "beta", n, 0);
+    inputs[BATCH_NORM_WEIGHT] =
+        keras_norms_read_scale(call, "scale", "gamma", n, 1);
+    inputs[BATCH_NORM_BIAS] =
+        keras_norms_read_scale(call, "center", "beta", n, 0);
     inputs[BATCH_NORM_MEAN] = read_statistic(call, "moving_mean", n);
     inputs[BATCH_NORM_VARIANCE] = read_statistic(call, "moving_variance", n);
     keras_put_first(call, keras_emit(call, &op_batch_norm, &attrs, inputs,
                                      BATCH_NORM_INPUTS));
 }
 
-static void import_layer_norm(struct keras_call *call)
+static void keras_norms_import_layer_norm(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     struct normalize_attrs attrs = {
@@ -102,8 +106,8 @@ static void import_layer_norm(struct keras_call *call)
     if (keras_failed(call))
         return;
     inputs[0] = keras_last(call, x);
-    inputs[1] = read_scale(call, "scale", "gamma", n, 1);
-    inputs[2] = read_scale(call, "center", "beta", n, 0);
+    inputs[1] = keras_norms_read_scale(call, "scale", "gamma", n, 1);
+    inputs[2] = keras_norms_read_scale(call, "center", "beta", n, 0);
     keras_put_last(call, keras_emit(call, &op_layer_norm, &attrs, inputs, 3));
 }
 
@@ -153,9 +157,9 @@ static void import_rescaling(struct keras_call *call)
 }
 
 const struct keras_layer keras_norm_layers[] = {
-    {"BatchNormalization", 1, 1, import_batch_norm},
-    {"BatchNormalizationV1", 1, 1, import_batch_norm},
-    {"LayerNormalization", 1, 1, import_layer_norm},
+    {"BatchNormalization", 1, 1, keras_norms_import_batch_norm},
+    {"BatchNormalizationV1", 1, 1, keras_norms_import_batch_norm},
+    {"LayerNormalization", 1, 1, keras_norms_import_layer_norm},
     {"Normalization", 1, 1, import_normalization},
     {"Rescaling", 1, 1, import_rescaling},
     {0},

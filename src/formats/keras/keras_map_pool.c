@@ -58,7 +58,7 @@ struct window keras_window(struct keras_call *call, const char *kernel,
 
 /* ---- pools -------------------------------------------------------------- */
 
-static void import_max_pool(struct keras_call *call)
+static void keras_pool_import_max(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     uint32_t from = keras_first(call, x);
@@ -79,7 +79,7 @@ static void import_max_pool(struct keras_call *call)
 }
 
 /* What is padded is not among what is divided by. */
-static void import_avg_pool(struct keras_call *call)
+static void keras_pool_import_avg(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     uint32_t from = keras_first(call, x);
@@ -100,7 +100,7 @@ static void import_avg_pool(struct keras_call *call)
 }
 
 /* [n, c, 1, 1] as it is, or without the ones. */
-static void put_global(struct keras_call *call, uint32_t pooled)
+static void keras_pool_put_global(struct keras_call *call, uint32_t pooled)
 {
     if (keras_bool(call, "keepdims", false))
         keras_put_first(call, pooled);
@@ -114,7 +114,8 @@ static void import_global_avg(struct keras_call *call)
     uint32_t x = keras_first(call, call->inputs[0]);
 
     keras_check_format(call);
-    put_global(call, keras_emit(call, &op_adaptive_avg_pool2d, &attrs, &x, 1));
+    keras_pool_put_global(
+        call, keras_emit(call, &op_adaptive_avg_pool2d, &attrs, &x, 1));
 }
 
 static void import_global_max(struct keras_call *call)
@@ -125,13 +126,14 @@ static void import_global_max(struct keras_call *call)
                          keras_new_i64s(call, axes, 2)};
 
     keras_check_format(call);
-    put_global(call, keras_emit(call, &op_reduce_max, &attrs, inputs, 2));
+    keras_pool_put_global(call,
+                          keras_emit(call, &op_reduce_max, &attrs, inputs, 2));
 }
 
 const struct keras_layer keras_pool_layers[] = {
-    {"AveragePooling2D", 1, 1, import_avg_pool},
+    {"AveragePooling2D", 1, 1, keras_pool_import_avg},
     {"GlobalAveragePooling2D", 1, 1, import_global_avg},
     {"GlobalMaxPooling2D", 1, 1, import_global_max},
-    {"MaxPooling2D", 1, 1, import_max_pool},
+    {"MaxPooling2D", 1, 1, keras_pool_import_max},
     {0},
 };

@@ -16,7 +16,7 @@ static void import_nothing(struct keras_call *call)
     keras_emit_each(call, &op_dropout, NULL);
 }
 
-static void import_dropout(struct keras_call *call)
+static void keras_shapes_import_dropout(struct keras_call *call)
 {
     struct dropout_attrs attrs = {.ratio =
                                       (float)keras_number(call, "rate", 0)};
@@ -24,7 +24,7 @@ static void import_dropout(struct keras_call *call)
     keras_emit_each(call, &op_dropout, &attrs);
 }
 
-static void import_flatten(struct keras_call *call)
+static void keras_shapes_import_flatten(struct keras_call *call)
 {
     uint32_t x = keras_last(call, call->inputs[0]);
 
@@ -33,7 +33,7 @@ static void import_flatten(struct keras_call *call)
 }
 
 /* The batch stays as it is. */
-static void import_reshape(struct keras_call *call)
+static void keras_shapes_import_reshape(struct keras_call *call)
 {
     const struct json_value *target = keras_get(call, "target_shape");
     int64_t sizes[SHAPE_MAX_RANK] = {0};
@@ -220,8 +220,8 @@ const struct keras_layer keras_shape_layers[] = {
     {"ActivityRegularization", 1, 1, import_nothing},
     {"AlphaDropout", 1, 1, import_nothing},
     {"Cropping2D", 1, 1, import_cropping},
-    {"Dropout", 1, 1, import_dropout},
-    {"Flatten", 1, 1, import_flatten},
+    {"Dropout", 1, 1, keras_shapes_import_dropout},
+    {"Flatten", 1, 1, keras_shapes_import_flatten},
     {"GaussianDropout", 1, 1, import_nothing},
     {"GaussianNoise", 1, 1, import_nothing},
     {"GetItem", 1, 1, import_get_item},
@@ -233,7 +233,7 @@ const struct keras_layer keras_shape_layers[] = {
     {"RandomZoom", 1, 1, import_nothing},
     {"RandomContrast", 1, 1, import_nothing},
     {"RandomBrightness", 1, 1, import_nothing},
-    {"Reshape", 1, 1, import_reshape},
+    {"Reshape", 1, 1, keras_shapes_import_reshape},
     {"SpatialDropout2D", 1, 1, import_nothing},
     {"UpSampling2D", 1, 1, import_upsampling},
     {"ZeroPadding2D", 1, 1, import_padding},

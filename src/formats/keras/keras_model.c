@@ -27,15 +27,16 @@ const struct keras_layer *keras_layer_find(const char *class_name)
     return NULL;
 }
 
-static void fail(struct keras_import *import, const char *what,
-                 const char *name)
+static void keras_model_fail(struct keras_import *import, const char *what,
+                             const char *name)
 {
     if (!import->st)
         import->st =
             error_set(import->err, ASSAY_BAD_INPUT, "%s '%.80s'", what, name);
 }
 
-static void *take(struct keras_import *import, size_t n, size_t bytes)
+static void *keras_model_take(struct keras_import *import, size_t n,
+                              size_t bytes)
 {
     void *block = arena_alloc(&import->arena, (n ? n : 1) * bytes);
 
@@ -49,7 +50,7 @@ static bool set_result(struct keras_import *import, struct keras_item *item,
 {
     struct keras_result *result = &item->results[call];
 
-    result->values = take(import, 1, sizeof *value);
+    result->values = keras_model_take(import, 1, sizeof *value);
     if (!result->values)
         return false;
     *result->values = *value;
@@ -60,7 +61,8 @@ static bool set_result(struct keras_import *import, struct keras_item *item,
 
 /* ---- inputs ------------------------------------------------------------- */
 
-static bool read_shape(const struct json_value *sizes, struct shape *shape)
+static bool keras_model_read_shape(const struct json_value *sizes,
+                                   struct shape *shape)
 {
     if (!json_tree_is(sizes, JSON_ARRAY_BEGIN) || !sizes->n ||
         sizes->n > SHAPE_MAX_RANK)
@@ -76,15 +78,16 @@ static bool read_shape(const struct json_value *sizes, struct shape *shape)
     return true;
 }
 
-static void add_input(struct keras_frame *frame, const char *name,
-                      const struct json_value *sizes, struct keras_value *value)
+static void keras_model_add_input(struct keras_frame *frame, const char *name,
+                                  const struct json_value *sizes,
+                                  struct keras_value *value)
 {
     struct keras_import *import = frame->import;
     struct shape shape;
 
     *value = (struct keras_value){.first = GRAPH_NONE, .is_sized = true};
-    if (!import->st && !read_shape(sizes, &shape))
-        fail(import, "no shape is given for input", name);
+    if (!import->st && !keras_model_read_shape(sizes, &shape))
+        keras_model_fail(import, "no shape is given for input", name);
     if (!import->st)
         import->st = graph_input(import->graph, name, DTYPE_F32, &value->last,
                                  import->err);
@@ -142,18 +145,19 @@ static void bind_inputs(struct keras_frame *frame,
 
         if (!map_find_text(&frame->names, name, &i) ||
             !frame->items[i].is_input || frame->items[i].n_done) {
-            fail(import, "there is no input layer", name);
+            keras_model_fail(import, "there is no input layer", name);
             return;
         }
         if (given && n >= n_given) {
-            fail(import, "it is called with too few inputs: there is no", name);
+            keras_model_fail(
+                import, "it is called with too few inputs: there is no", name);
             return;
         }
         if (given)
             value = *given[n];
         else
-            add_input(frame, name, shape_of_input(frame->items[i].config),
-                      &value);
+            keras_model_add_input(
+                frame, name, shape_of_input(frame->items[i].config), &value);
         if (!import->st)
             set_result(import, &frame->items[i], 0, &value);
     }
@@ -213,7 +217,7 @@ static void import_inner(struct keras_frame *frame, struct keras_item *item,
                                 .depth = frame->depth + 1};
 
     if (inner.depth > KERAS_MAX_DEPTH) {
-        fail(import, "models are nested too deeply in", item->name);
+        keras_model_fail(import, "models are nested too deeply in", item->name);
         return;
     }
     import->st =
@@ -279,8 +283,9 @@ static void make_all_calls(struct keras_frame *frame)
     for (size_t i = 0; i < frame->n && !frame->import->st; i++) {
         if (frame->items[i].n_done < frame->items[i].n_calls &&
             !frame->items[i].is_input)
-            fail(frame->import, "what is wanted never comes to layer",
-                 frame->items[i].name);
+            keras_model_fail(frame->import,
+                             "what is wanted never comes to layer",
+                             frame->items[i].name);
     }
 }
 
@@ -292,7 +297,7 @@ static void collect_outputs(struct keras_frame *frame,
     const struct json_value *reference;
     size_t n = list ? list->n : 0;
 
-    result->values = take(frame->import, n, sizeof *result->values);
+    result->values = keras_model_take(frame->import, n, sizeof *result->values);
     for (size_t i = 0;
          !frame->import->st && (reference = reference_at(list, i)); i++) {
         const struct keras_value *value = keras_frame_resolve(frame, reference);
@@ -301,8 +306,8 @@ static void collect_outputs(struct keras_frame *frame,
             result->values[result->n++] = *value;
     }
     if (!result->n)
-        fail(frame->import, "nothing comes out of",
-             frame->name ? frame->name : "the model");
+        keras_model_fail(frame->import, "nothing comes out of",
+                         frame->name ? frame->name : "the model");
 }
 
 static void import_functional(struct keras_frame *frame,
@@ -323,20 +328,21 @@ static void import_sequential(struct keras_frame *frame,
 {
     struct keras_import *import = frame->import;
     const struct json_value *shape = shape_of_input(frame->items[0].config);
-    struct keras_value *value = take(import, 1, sizeof *value);
+    struct keras_value *value = keras_model_take(import, 1, sizeof *value);
 
     if (import->st)
         return;
     if (!shape)
         shape = json_tree_get(frame->config, "build_input_shape");
     if (given && n_given != 1)
-        fail(import, "it is not called with one input:", frame->name);
+        keras_model_fail(import,
+                         "it is not called with one input:", frame->name);
     else if (given)
         *value = *given[0];
     else
-        add_input(frame,
-                  frame->items[0].is_input ? frame->items[0].name : "input",
-                  shape, value);
+        keras_model_add_input(
+            frame, frame->items[0].is_input ? frame->items[0].name : "input",
+            shape, value);
     result->values = value;
     for (size_t i = 0; i < frame->n && !import->st; i++) {
         struct keras_item *item = &frame->items[i];
@@ -354,7 +360,7 @@ static void import_sequential(struct keras_frame *frame,
             import_inner(frame, item, &call, &made);
         } else {
             import_layer(frame, item, &call);
-            made.values = take(import, 1, sizeof *made.values);
+            made.values = keras_model_take(import, 1, sizeof *made.values);
             if (made.values)
                 *made.values = call.output;
         }

@@ -26,10 +26,10 @@ struct keras_store {
 
 /* ---- opening ------------------------------------------------------------ */
 
-static enum assay_status find_entry(const struct zip_index *index,
-                                    const char *name,
-                                    const struct zip_entry **entry,
-                                    struct error *err)
+static enum assay_status keras_store_find_entry(const struct zip_index *index,
+                                                const char *name,
+                                                const struct zip_entry **entry,
+                                                struct error *err)
 {
     *entry = zip_index_find(index, name);
     if (!*entry)
@@ -78,12 +78,13 @@ static enum assay_status open_entries(struct keras_store *store,
                                       struct error *err)
 {
     const struct zip_entry *config, *metadata, *weights;
-    enum assay_status st = find_entry(index, "config.json", &config, err);
+    enum assay_status st =
+        keras_store_find_entry(index, "config.json", &config, err);
 
     if (!st)
-        st = find_entry(index, "metadata.json", &metadata, err);
+        st = keras_store_find_entry(index, "metadata.json", &metadata, err);
     if (!st)
-        st = find_entry(index, "model.weights.h5", &weights, err);
+        st = keras_store_find_entry(index, "model.weights.h5", &weights, err);
     if (!st)
         st = keep_config(store, (const char *)config->data, config->bytes, err);
     if (!st)
@@ -210,8 +211,8 @@ static bool has_part(const char *path, const char *end, const char *name)
 /* How well a dataset "conv/kernel:0" in the group of the top layer fits: 0 not
  * at all. A layer of the model itself has its group for itself, whatever the
  * parts in between say. */
-static int fit(const struct keras_place *place, const char *path,
-               const char *name)
+static int keras_store_fit(const struct keras_place *place, const char *path,
+                           const char *name)
 {
     const char *end = path + strlen(path);
     const char *part = last_part(path, end);
@@ -243,7 +244,7 @@ static enum assay_status find_named(const struct keras_store *store,
         return error_nomem(err, strlen(place->top), "a dataset's name");
     for (size_t i = 0; (path = hdf5_reader_dataset(store->weights, i)); i++) {
         int now = strncmp(path, prefix.text, prefix.n) == 0
-                      ? fit(place, path + prefix.n, name)
+                      ? keras_store_fit(place, path + prefix.n, name)
                       : 0;
 
         if (now > best) {

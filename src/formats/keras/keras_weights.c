@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Takes the data over. */
-static uint32_t add_constant(struct keras_call *call, struct tensor data)
+static uint32_t keras_weights_add_constant(struct keras_call *call,
+                                           struct tensor data)
 {
     struct keras_import *import = call->import;
     uint32_t value = GRAPH_NONE;
@@ -30,7 +31,7 @@ uint32_t keras_new_i64s(struct keras_call *call, const int64_t *numbers,
         return GRAPH_NONE;
     if (n)
         memcpy(tensor_data(&data), numbers, n * sizeof *numbers);
-    return add_constant(call, data);
+    return keras_weights_add_constant(call, data);
 }
 
 uint32_t keras_new_f32s(struct keras_call *call, const float *numbers,
@@ -45,7 +46,7 @@ uint32_t keras_new_f32s(struct keras_call *call, const float *numbers,
     if (import->st)
         return GRAPH_NONE;
     memcpy(tensor_data(&data), numbers, tensor_bytes(&data));
-    return add_constant(call, data);
+    return keras_weights_add_constant(call, data);
 }
 
 uint32_t keras_new_scalar(struct keras_call *call, double number)
@@ -57,7 +58,8 @@ uint32_t keras_new_scalar(struct keras_call *call, double number)
 }
 
 /* The shape of lists in lists, as their first items have it. */
-static bool measure(const struct json_value *value, struct shape *shape)
+static bool keras_weights_measure(const struct json_value *value,
+                                  struct shape *shape)
 {
     *shape = (struct shape){0};
     for (; json_tree_is(value, JSON_ARRAY_BEGIN); value = value->first) {
@@ -106,7 +108,7 @@ uint32_t keras_constant(struct keras_call *call, const struct json_value *value)
     struct tensor data;
 
     value = keras_plain(value);
-    if (!measure(value, &shape))
+    if (!keras_weights_measure(value, &shape))
         keras_fail(call, ASSAY_UNSUPPORTED,
                    "a constant that is neither a number nor a list of them");
     if (!import->st)
@@ -120,7 +122,7 @@ uint32_t keras_constant(struct keras_call *call, const struct json_value *value)
                    "a constant's lists differ in length");
         return GRAPH_NONE;
     }
-    return add_constant(call, data);
+    return keras_weights_add_constant(call, data);
 }
 
 /* ---- weights ------------------------------------------------------------ */
@@ -128,7 +130,8 @@ uint32_t keras_constant(struct keras_call *call, const struct json_value *value)
 /* Elements of a weight that is not read from a file. */
 enum { max_blank = 1 << 20 };
 
-static bool fits(const struct shape *have, const struct shape *want)
+static bool keras_weights_fits(const struct shape *have,
+                               const struct shape *want)
 {
     bool is_fit = have->rank == want->rank;
 
@@ -138,9 +141,10 @@ static bool fits(const struct shape *have, const struct shape *want)
 }
 
 /* Reads a weight and checks that it is what the configuration says. */
-static enum assay_status load(struct keras_call *call,
-                              const struct keras_weight *weight, size_t number,
-                              struct tensor *data, struct error *err)
+static enum assay_status keras_weights_load(struct keras_call *call,
+                                            const struct keras_weight *weight,
+                                            size_t number, struct tensor *data,
+                                            struct error *err)
 {
     struct keras_import *import = call->import;
     char have[64], want[64];
@@ -160,7 +164,7 @@ static enum assay_status load(struct keras_call *call,
     }
     st = keras_store_weight(import->store, &call->place, weight->name, number,
                             import->pool, data, err);
-    if (st || fits(&data->shape, &weight->shape))
+    if (st || keras_weights_fits(&data->shape, &weight->shape))
         return st;
     tensor_release(data);
     return error_set(err, ASSAY_BAD_INPUT,
@@ -235,9 +239,10 @@ static void permute(const struct tensor *x, const int64_t *order,
 }
 
 /* Turns the data to the graph's order; takes it over. */
-static enum assay_status turn(struct keras_import *import,
-                              const struct keras_weight *weight,
-                              struct tensor *data, struct error *err)
+static enum assay_status keras_weights_turn(struct keras_import *import,
+                                            const struct keras_weight *weight,
+                                            struct tensor *data,
+                                            struct error *err)
 {
     struct tensor turned;
     struct shape shape = data->shape;
@@ -288,9 +293,9 @@ uint32_t keras_weight(struct keras_call *call,
         value = find_weight(call, weight->name);
     if (import->st || value != GRAPH_NONE)
         return value;
-    import->st = load(call, weight, number, &data, import->err);
+    import->st = keras_weights_load(call, weight, number, &data, import->err);
     if (!import->st)
-        import->st = turn(import, weight, &data, import->err);
+        import->st = keras_weights_turn(import, weight, &data, import->err);
     if (import->st)
         return GRAPH_NONE;
     import->st = graph_parameter(import->graph, call->scope, weight->name, kind,

@@ -7,15 +7,15 @@
 /* ---- writing ------------------------------------------------------------ */
 
 /* Where an element of a field lies. */
-static const void *place_of(const struct attr_field *field, const void *attrs,
-                            size_t i)
+static const void *net_attrs_place_of(const struct attr_field *field,
+                                      const void *attrs, size_t i)
 {
     return (const char *)attrs + field->offset +
            i * attr_kind_bytes(field->kind);
 }
 
-static void put_value(struct sink *sink, const struct attr_field *field,
-                      const void *at)
+static void net_attrs_put_value(struct sink *sink,
+                                const struct attr_field *field, const void *at)
 {
     switch (field->kind) {
     case ATTR_NUMBER:
@@ -48,9 +48,9 @@ static void put_value(struct sink *sink, const struct attr_field *field,
     }
 }
 
-static bool is_zero(const struct attr_field *field, const void *attrs)
+static bool net_attrs_is_zero(const struct attr_field *field, const void *attrs)
 {
-    const unsigned char *at = place_of(field, attrs, 0);
+    const unsigned char *at = net_attrs_place_of(field, attrs, 0);
 
     for (size_t i = 0; i < field->n * attr_kind_bytes(field->kind); i++) {
         if (at[i])
@@ -66,12 +66,13 @@ bool net_put_attrs(struct sink *sink, const struct node *node)
     if (!field)
         return false;
     for (; field->name; field++) {
-        if (is_zero(field, node->attrs))
+        if (net_attrs_is_zero(field, node->attrs))
             continue;
         sink_printf(sink, " %s=", field->name);
         for (size_t i = 0; i < field->n; i++) {
             sink_puts(sink, i ? "," : "");
-            put_value(sink, field, place_of(field, node->attrs, i));
+            net_attrs_put_value(sink, field,
+                                net_attrs_place_of(field, node->attrs, i));
         }
     }
     return true;
@@ -102,8 +103,8 @@ static bool get_flag(const struct net_line *line, bool *value)
     return *value || net_is_word(line, "no");
 }
 
-static bool get_value(const struct net_line *line,
-                      const struct attr_field *field, void *at)
+static bool net_attrs_get_value(const struct net_line *line,
+                                const struct attr_field *field, void *at)
 {
     int64_t number = 0;
     double real = 0;
@@ -155,7 +156,8 @@ enum assay_status net_get_attr(struct net_line *line, const struct op_class *op,
                          op->name, str_text(&line->word));
     for (size_t i = 0; i < field->n; i++) {
         if ((i && !net_take(line, ',')) || !net_next(line) ||
-            !get_value(line, field, (void *)place_of(field, attrs, i)))
+            !net_attrs_get_value(line, field,
+                                 (void *)net_attrs_place_of(field, attrs, i)))
             return error_set(err, ASSAY_BAD_INPUT,
                              "'%.60s' cannot be the %s of a %s",
                              str_text(&line->word), field->name, op->name);

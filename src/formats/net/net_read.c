@@ -33,7 +33,8 @@ struct reader {
     struct error *err;
 };
 
-static enum assay_status bad(const struct reader *reader, const char *what)
+static enum assay_status net_read_bad(const struct reader *reader,
+                                      const char *what)
 {
     const char *word = str_text(&reader->line.word);
 
@@ -43,7 +44,7 @@ static enum assay_status bad(const struct reader *reader, const char *what)
                      word);
 }
 
-static enum assay_status no_memory(const struct reader *reader)
+static enum assay_status net_read_no_memory(const struct reader *reader)
 {
     return error_nomem(reader->err, 64, "a network description");
 }
@@ -64,7 +65,7 @@ static enum assay_status value_key(const struct reader *reader, struct str *key)
     str_clear(key);
     if (str_append(key, reader->line.is_quoted ? "\"" : "") ||
         str_append(key, str_text(&reader->line.word)))
-        return no_memory(reader);
+        return net_read_no_memory(reader);
     if (reader->line.is_quoted && key->text[1] != '%' && key->text[1] != '$') {
         memmove(key->text, key->text + 1, key->n); /* the NUL too */
         key->n--;
@@ -78,8 +79,9 @@ static enum assay_status bind_value(struct reader *reader,
     if (map_find_text(&reader->values, str_text(key), NULL))
         return error_set(reader->err, ASSAY_BAD_INPUT,
                          "there are two values '%.60s'", str_text(key));
-    return map_put_text(&reader->values, str_text(key), id) ? no_memory(reader)
-                                                            : ASSAY_OK;
+    return map_put_text(&reader->values, str_text(key), id)
+               ? net_read_no_memory(reader)
+               : ASSAY_OK;
 }
 
 /* The value that the last word names; "-": none. */
@@ -126,11 +128,11 @@ static enum assay_status read_model(struct reader *reader)
     enum assay_status st = ASSAY_OK;
 
     if (!next_name(reader))
-        return bad(reader, "a model has a name and a class");
+        return net_read_bad(reader, "a model has a name and a class");
     if (str_append(&name, str_text(&reader->line.word)))
-        st = no_memory(reader);
+        st = net_read_no_memory(reader);
     if (!st && !next_name(reader))
-        st = bad(reader, "a model has a name and a class");
+        st = net_read_bad(reader, "a model has a name and a class");
     if (!st)
         st = graph_set_name(reader->graph, str_text(&name),
                             str_text(&reader->line.word), reader->err);
@@ -141,9 +143,9 @@ static enum assay_status read_model(struct reader *reader)
 static enum assay_status read_weights(struct reader *reader)
 {
     if (!next_name(reader) || reader->weights.n)
-        return bad(reader, "one file of weights is named");
+        return net_read_bad(reader, "one file of weights is named");
     return str_append(&reader->weights, str_text(&reader->line.word))
-               ? no_memory(reader)
+               ? net_read_no_memory(reader)
                : ASSAY_OK;
 }
 
@@ -158,10 +160,10 @@ static enum assay_status read_module(struct reader *reader)
     if (!next_name(reader) || str_append(&path, str_text(&reader->line.word)) ||
         !next_name(reader) ||
         str_append(&class_name, str_text(&reader->line.word)))
-        st = bad(reader, "a module has a path and a class");
+        st = net_read_bad(reader, "a module has a path and a class");
     is_container = !st && net_next(&reader->line);
     if (is_container && !net_is_word(&reader->line, "container"))
-        st = bad(reader, "a module may be a container");
+        st = net_read_bad(reader, "a module may be a container");
     if (!st && map_find_text(&reader->modules, str_text(&path), NULL))
         st = error_set(reader->err, ASSAY_BAD_INPUT,
                        "there are two modules '%.60s'", str_text(&path));
@@ -173,7 +175,7 @@ static enum assay_status read_module(struct reader *reader)
                              reader->err);
     }
     if (!st && map_put_text(&reader->modules, str_text(&path), id))
-        st = no_memory(reader);
+        st = net_read_no_memory(reader);
     str_release(&path);
     str_release(&class_name);
     return st;
@@ -188,11 +190,11 @@ static enum assay_status read_input(struct reader *reader)
     uint32_t id;
 
     if (!next_name(reader))
-        return bad(reader, "an input has a name");
+        return net_read_bad(reader, "an input has a name");
     st = value_key(reader, &key);
     if (!st &&
         (!net_next(&reader->line) || !net_get_dtype(&reader->line, &dtype)))
-        st = bad(reader, "an input has a type, as float32");
+        st = net_read_bad(reader, "an input has a type, as float32");
     if (!st)
         st = graph_input(reader->graph, str_text(&key) + (key.text[0] == '"'),
                          dtype, &id, reader->err);
@@ -200,7 +202,7 @@ static enum assay_status read_input(struct reader *reader)
         st = bind_value(reader, &key, id);
     if (!st && net_next(&reader->line)) {
         if (!net_get_shape(&reader->line, true, &shape))
-            st = bad(reader, "an input has a shape, as 1x3x?x?");
+            st = net_read_bad(reader, "an input has a shape, as 1x3x?x?");
         else
             graph_declare_input(reader->graph, id, &shape);
     }
@@ -216,18 +218,19 @@ static enum assay_status read_fill(struct reader *reader, uint32_t id)
     double scale = 0;
 
     if (!net_next(line))
-        return bad(reader, "it has a way to be filled, as zero");
+        return net_read_bad(reader, "it has a way to be filled, as zero");
     while (fill <= FILL_UNIFORM && !net_is_word(line, net_fills[fill]))
         fill++;
     if (fill > FILL_UNIFORM)
-        return bad(reader, "it is filled by zero, one, normal or uniform");
+        return net_read_bad(reader,
+                            "it is filled by zero, one, normal or uniform");
     if ((fill == FILL_NORMAL || fill == FILL_UNIFORM) &&
         (!net_next(line) || !net_get_double(line, &scale)))
-        return bad(reader, "behind it comes how far values reach");
+        return net_read_bad(reader, "behind it comes how far values reach");
     graph_set_fill(reader->graph, id, (enum fill)fill, (float)scale);
     if (net_next(line)) {
         if (!net_is_word(line, "frozen"))
-            return bad(reader, "a parameter may be frozen");
+            return net_read_bad(reader, "a parameter may be frozen");
         graph_freeze(reader->graph, id);
     }
     return ASSAY_OK;
@@ -248,14 +251,14 @@ static enum assay_status read_elements(struct reader *reader,
         if (!net_next(&reader->line) ||
             (is_float ? !net_get_double(&reader->line, &real)
                       : !net_get_number(&reader->line, &whole)))
-            return bad(reader, "it has a number for each element");
+            return net_read_bad(reader, "it has a number for each element");
         if (is_float)
             convert_elements(DTYPE_F64, &real, data->dtype, at, 1);
         else
             convert_elements(DTYPE_I64, &whole, data->dtype, at, 1);
     }
     return net_next(&reader->line)
-               ? bad(reader, "it has more numbers than elements")
+               ? net_read_bad(reader, "it has more numbers than elements")
                : ASSAY_OK;
 }
 
@@ -268,8 +271,8 @@ struct leaf {
     struct shape shape;
 };
 
-static enum assay_status add_constant(struct reader *reader, struct leaf *leaf,
-                                      uint32_t *id)
+static enum assay_status net_read_add_constant(struct reader *reader,
+                                               struct leaf *leaf, uint32_t *id)
 {
     bool is_named = leaf->key.text[0] != '$';
     struct tensor data = {.dtype = leaf->dtype, .shape = leaf->shape};
@@ -278,7 +281,7 @@ static enum assay_status add_constant(struct reader *reader, struct leaf *leaf,
 
     if (net_take(&reader->line, '=')) {
         if (!shape_elements(&leaf->shape, &n) || n > most_numbers)
-            return bad(reader, "it is too large to be written out");
+            return net_read_bad(reader, "it is too large to be written out");
         st = tensor_new(reader->pool, leaf->dtype, &leaf->shape, &data,
                         reader->err);
         if (!st)
@@ -300,7 +303,7 @@ static enum assay_status add_leaf(struct reader *reader, struct leaf *leaf)
     uint32_t id;
 
     if (leaf->kind == VALUE_CONSTANT) {
-        st = add_constant(reader, leaf, &id);
+        st = net_read_add_constant(reader, leaf, &id);
     } else {
         size_t n_path;
         uint32_t scope = holder_of(reader, leaf->name, &n_path);
@@ -320,22 +323,22 @@ static enum assay_status read_leaf(struct reader *reader, enum value_kind kind)
     enum assay_status st;
 
     if (!next_name(reader))
-        return bad(reader, "it has a name");
+        return net_read_bad(reader, "it has a name");
     st = value_key(reader, &leaf.key);
     leaf.name = str_text(&leaf.key) + (leaf.key.n && leaf.key.text[0] == '"');
     if (!st && (!net_next(&reader->line) ||
                 !net_get_dtype(&reader->line, &leaf.dtype)))
-        st = bad(reader, "it has a type, as float32");
+        st = net_read_bad(reader, "it has a type, as float32");
     if (!st && (!net_next(&reader->line) ||
                 !net_get_shape(&reader->line, false, &leaf.shape)))
-        st = bad(reader, "it has a shape, as 64x3x7x7");
+        st = net_read_bad(reader, "it has a shape, as 64x3x7x7");
     if (!st)
         st = add_leaf(reader, &leaf);
     str_release(&leaf.key);
     return st;
 }
 
-static enum assay_status read_parameter(struct reader *reader)
+static enum assay_status net_read_parameter(struct reader *reader)
 {
     return read_leaf(reader, VALUE_PARAMETER);
 }
@@ -357,15 +360,15 @@ static enum assay_status read_output(struct reader *reader)
     uint32_t id = GRAPH_NONE;
 
     if (!next_name(reader))
-        return bad(reader, "an output has a name and a value");
+        return net_read_bad(reader, "an output has a name and a value");
     if (str_append(&name, str_text(&reader->line.word)))
-        st = no_memory(reader);
+        st = net_read_no_memory(reader);
     if (!st && !next_name(reader))
-        st = bad(reader, "an output has a name and a value");
+        st = net_read_bad(reader, "an output has a name and a value");
     if (!st)
         st = find_value(reader, &id);
     if (!st && id == GRAPH_NONE)
-        st = bad(reader, "an output has a value");
+        st = net_read_bad(reader, "an output has a value");
     if (!st)
         st = graph_output(reader->graph, str_text(&name), id, reader->err);
     str_release(&name);
@@ -391,7 +394,7 @@ static enum assay_status read_results(struct reader *reader, struct call *call)
 
         if (call->n_outputs == most_outputs || reader->line.is_quoted ||
             str_text(&reader->line.word)[0] != '%')
-            return bad(reader, "what a layer makes has names as %12");
+            return net_read_bad(reader, "what a layer makes has names as %12");
         st = value_key(reader, &call->keys[call->n_outputs++]);
         if (st)
             return st;
@@ -399,18 +402,19 @@ static enum assay_status read_results(struct reader *reader, struct call *call)
     return ASSAY_OK;
 }
 
-static enum assay_status add_input(struct reader *reader, struct call *call)
+static enum assay_status net_read_add_input(struct reader *reader,
+                                            struct call *call)
 {
     size_t n = call->description.n_inputs;
     uint32_t *moved = vec_reserve(reader->inputs, &reader->inputs_capacity,
                                   n + 1, sizeof *moved);
 
     if (!moved)
-        return no_memory(reader);
+        return net_read_no_memory(reader);
     reader->inputs = moved;
     call->description.inputs = moved;
     if (n == most_tensors)
-        return bad(reader, "a layer has too many inputs");
+        return net_read_bad(reader, "a layer has too many inputs");
     call->description.n_inputs++;
     return find_value(reader, &moved[n]);
 }
@@ -422,30 +426,33 @@ static enum assay_status read_op(struct reader *reader, struct call *call)
     enum assay_status st = ASSAY_OK;
 
     if (!next_name(reader))
-        return bad(reader, "a layer has an op");
+        return net_read_bad(reader, "a layer has an op");
     node->op = op_find(str_text(&reader->line.word));
     if (!node->op || !attr_fields(node->op) ||
         node->op->attrs_bytes > most_attrs)
-        return bad(reader, "a layer's op is one of Assay's, as Conv2d");
+        return net_read_bad(reader,
+                            "a layer's op is one of Assay's, as Conv2d");
     if (!net_take(&reader->line, '('))
-        return bad(reader, "behind an op come its inputs in brackets");
+        return net_read_bad(reader, "behind an op come its inputs in brackets");
     while (!st && !net_take(&reader->line, ')')) {
         if (node->n_inputs && !net_take(&reader->line, ','))
-            return bad(reader, "inputs are separated by commas");
+            return net_read_bad(reader, "inputs are separated by commas");
         if (!next_name(reader))
-            return bad(reader, "an input is a value, or -");
-        st = add_input(reader, call);
+            return net_read_bad(reader, "an input is a value, or -");
+        st = net_read_add_input(reader, call);
     }
     return st;
 }
 
-static enum assay_status read_place(struct reader *reader, struct call *call)
+static enum assay_status net_read_place(struct reader *reader,
+                                        struct call *call)
 {
     uint64_t module;
 
     if (!next_name(reader) ||
         !map_find_text(&reader->modules, str_text(&reader->line.word), &module))
-        return bad(reader, "a layer lies in a module that was named before");
+        return net_read_bad(reader,
+                            "a layer lies in a module that was named before");
     call->description.scope = (uint32_t)module;
     return ASSAY_OK;
 }
@@ -453,10 +460,10 @@ static enum assay_status read_place(struct reader *reader, struct call *call)
 static enum assay_status read_label(struct reader *reader, struct call *call)
 {
     if (!next_name(reader))
-        return bad(reader, "behind 'as' comes the layer's name");
+        return net_read_bad(reader, "behind 'as' comes the layer's name");
     str_clear(&call->name);
     if (str_append(&call->name, str_text(&reader->line.word)))
-        return no_memory(reader);
+        return net_read_no_memory(reader);
     call->description.name = str_text(&call->name);
     return ASSAY_OK;
 }
@@ -469,11 +476,12 @@ static enum assay_status read_rest(struct reader *reader, struct call *call)
 
     while (!st && net_next(line)) {
         if (net_is_word(line, "in"))
-            st = read_place(reader, call);
+            st = net_read_place(reader, call);
         else if (net_is_word(line, "as"))
             st = read_label(reader, call);
         else if (!net_take(line, '='))
-            st = bad(reader, "behind a layer come its attributes, name=value");
+            st = net_read_bad(reader,
+                              "behind a layer come its attributes, name=value");
         else
             st = net_get_attr(line, call->description.op, call->attrs,
                               reader->err);
@@ -481,8 +489,8 @@ static enum assay_status read_rest(struct reader *reader, struct call *call)
     return st;
 }
 
-static enum assay_status check_counts(const struct reader *reader,
-                                      const struct call *call)
+static enum assay_status net_read_check_counts(const struct reader *reader,
+                                               const struct call *call)
 {
     const struct node_description *node = &call->description;
     const struct op_class *op = node->op;
@@ -503,10 +511,11 @@ static enum assay_status check_counts(const struct reader *reader,
     return ASSAY_OK;
 }
 
-static enum assay_status add_call(struct reader *reader, struct call *call)
+static enum assay_status net_read_add_call(struct reader *reader,
+                                           struct call *call)
 {
     uint32_t outputs[most_outputs];
-    enum assay_status st = check_counts(reader, call);
+    enum assay_status st = net_read_check_counts(reader, call);
 
     call->description.attrs = call->attrs;
     call->description.n_outputs = call->n_outputs;
@@ -528,7 +537,7 @@ static enum assay_status read_node(struct reader *reader)
     if (!st)
         st = read_rest(reader, &call);
     if (!st)
-        st = add_call(reader, &call);
+        st = net_read_add_call(reader, &call);
     for (size_t i = 0; i < call.n_outputs; i++)
         str_release(&call.keys[i]);
     str_release(&call.name);
@@ -541,13 +550,17 @@ static const struct {
     const char *word;
     enum assay_status (*read)(struct reader *reader);
 } lines[] = {
-    {"model", read_model},         {"weights", read_weights},
-    {"input", read_input},         {"module", read_module},
-    {"parameter", read_parameter}, {"buffer", read_buffer},
-    {"constant", read_constant},   {"output", read_output},
+    {"model", read_model},
+    {"weights", read_weights},
+    {"input", read_input},
+    {"module", read_module},
+    {"parameter", net_read_parameter},
+    {"buffer", read_buffer},
+    {"constant", read_constant},
+    {"output", read_output},
 };
 
-static enum assay_status read_line(struct reader *reader)
+static enum assay_status net_read_line(struct reader *reader)
 {
     enum assay_status st;
 
@@ -560,11 +573,12 @@ static enum assay_status read_line(struct reader *reader)
             continue;
         st = lines[i].read(reader);
         if (!st && net_next(&reader->line))
-            st = bad(reader, "the line should end here");
+            st = net_read_bad(reader, "the line should end here");
         return st;
     }
-    return bad(reader, "a line begins with model, weights, module, input, "
-                       "parameter, buffer, constant, output or %1 =");
+    return net_read_bad(reader,
+                        "a line begins with model, weights, module, input, "
+                        "parameter, buffer, constant, output or %1 =");
 }
 
 bool net_is(const void *begin, size_t n)
@@ -591,8 +605,8 @@ static enum assay_status read_version(struct reader *reader)
     return ASSAY_OK;
 }
 
-static enum assay_status read_lines(struct reader *reader, const char *text,
-                                    size_t n)
+static enum assay_status net_read_lines(struct reader *reader, const char *text,
+                                        size_t n)
 {
     const char *end = text + n;
     enum assay_status st = ASSAY_OK;
@@ -602,7 +616,7 @@ static enum assay_status read_lines(struct reader *reader, const char *text,
 
         reader->line.at = text;
         reader->line.end = stop ? stop : end;
-        st = number == 1 ? read_version(reader) : read_line(reader);
+        st = number == 1 ? read_version(reader) : net_read_line(reader);
         if (st)
             error_context(reader->err, "line %zu", number);
         text = stop ? stop + 1 : end;
@@ -612,9 +626,9 @@ static enum assay_status read_lines(struct reader *reader, const char *text,
 
 /* ---- weights ------------------------------------------------------------ */
 
-static enum assay_status load_value(struct reader *reader,
-                                    const struct checkpoint *weights,
-                                    const char *key, uint32_t id)
+static enum assay_status net_read_load_value(struct reader *reader,
+                                             const struct checkpoint *weights,
+                                             const char *key, uint32_t id)
 {
     struct tensor data;
     enum assay_status st;
@@ -638,7 +652,7 @@ static enum assay_status load_values(struct reader *reader,
 
         if (value->kind != VALUE_INPUT && value->kind != VALUE_COMPUTED &&
             !value->data.buffer)
-            st = load_value(reader, weights, value->name, i);
+            st = net_read_load_value(reader, weights, value->name, i);
     }
     return st;
 }
@@ -660,7 +674,8 @@ static enum assay_status check_constants(const struct reader *reader)
 }
 
 /* The file lies beside the description. */
-static enum assay_status load_weights(struct reader *reader, const char *path)
+static enum assay_status net_read_load_weights(struct reader *reader,
+                                               const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
     struct checkpoint *weights = NULL;
@@ -675,7 +690,7 @@ static enum assay_status load_weights(struct reader *reader, const char *path)
                          reader->weights.text);
     if ((slash && str_append_n(&file, path, (size_t)(slash - path) + 1)) ||
         str_append(&file, reader->weights.text))
-        st = no_memory(reader);
+        st = net_read_no_memory(reader);
     else
         st = checkpoint_open(file.text, &weights, reader->err);
     if (!st)
@@ -687,19 +702,19 @@ static enum assay_status load_weights(struct reader *reader, const char *path)
     return st;
 }
 
-static enum assay_status read_all(const char *text, size_t n, const char *path,
-                                  struct pool *pool, struct graph **out,
-                                  struct error *err)
+static enum assay_status net_read_all(const char *text, size_t n,
+                                      const char *path, struct pool *pool,
+                                      struct graph **out, struct error *err)
 {
     struct reader reader = {.pool = pool, .err = err};
     enum assay_status st = graph_new(&reader.graph, err);
 
     if (!st)
-        st = read_lines(&reader, text, n);
+        st = net_read_lines(&reader, text, n);
     if (!st && !graph_output_count(reader.graph))
         st = error_set(err, ASSAY_BAD_INPUT, "it has no output");
     if (!st)
-        st = load_weights(&reader, path);
+        st = net_read_load_weights(&reader, path);
     if (!st)
         st = graph_check(reader.graph, err);
     if (st) {
@@ -718,7 +733,7 @@ static enum assay_status read_all(const char *text, size_t n, const char *path,
 enum assay_status net_read(const char *text, size_t n, struct pool *pool,
                            struct graph **out, struct error *err)
 {
-    return read_all(text, n, NULL, pool, out, err);
+    return net_read_all(text, n, NULL, pool, out, err);
 }
 
 enum assay_status net_load(const char *path, struct pool *pool,
@@ -729,7 +744,7 @@ enum assay_status net_load(const char *path, struct pool *pool,
 
     *out = NULL;
     if (!st)
-        st = read_all(str_text(&text), text.n, path, pool, out, err);
+        st = net_read_all(str_text(&text), text.n, path, pool, out, err);
     if (st)
         error_context(err, "reading %s", path);
     st = file_guards_check(st, err);

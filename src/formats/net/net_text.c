@@ -22,7 +22,7 @@ static bool is_bare_char(char c)
 }
 
 /* "-" is an input left out; % and $ begin what has no name. */
-static bool is_bare(const char *name)
+static bool net_text_is_bare(const char *name)
 {
     if (!name[0] || strcmp(name, "-") == 0 || name[0] == '%' || name[0] == '$')
         return false;
@@ -35,7 +35,7 @@ static bool is_bare(const char *name)
 
 void net_put_name(struct sink *sink, const char *name)
 {
-    if (is_bare(name)) {
+    if (net_text_is_bare(name)) {
         sink_puts(sink, name);
         return;
     }
@@ -111,7 +111,7 @@ static int hex_digit(char c)
 }
 
 /* What a backslash stands before; false where that is nothing. */
-static bool read_escape(struct net_line *line, char *c)
+static bool net_text_read_escape(struct net_line *line, char *c)
 {
     int high, low;
 
@@ -128,13 +128,13 @@ static bool read_escape(struct net_line *line, char *c)
     return true;
 }
 
-static bool read_quoted(struct net_line *line)
+static bool net_text_read_quoted(struct net_line *line)
 {
     line->at++;
     while (line->at < line->end && *line->at != '"') {
         char c = *line->at++;
 
-        if ((c == '\\' && !read_escape(line, &c)) ||
+        if ((c == '\\' && !net_text_read_escape(line, &c)) ||
             str_append_char(&line->word, c))
             return bad_word(line);
     }
@@ -154,7 +154,7 @@ bool net_next(struct net_line *line)
     if (line->at == line->end || *line->at == '#' || *line->at == '\r')
         return false;
     if (*line->at == '"')
-        return read_quoted(line);
+        return net_text_read_quoted(line);
     if (!is_bare_char(*line->at)) {
         char c = *line->at++;
 
@@ -185,7 +185,7 @@ bool net_take(struct net_line *line, char mark)
 }
 
 /* [+-]digits[.digits][e[+-]digits], as decimal.h wants it. */
-static bool is_number(const char *text)
+static bool net_text_is_number(const char *text)
 {
     size_t n;
 
@@ -212,7 +212,7 @@ bool net_get_number(const struct net_line *line, int64_t *value)
 {
     const char *text = str_text(&line->word);
 
-    return !line->is_quoted && is_number(text) &&
+    return !line->is_quoted && net_text_is_number(text) &&
            decimal_int64(text, line->word.n, value);
 }
 
@@ -225,14 +225,15 @@ bool net_get_double(const struct net_line *line, double *value)
                                          : (double)NAN;
     if (line->is_quoted || isinf(*value) || strcmp(text, "nan") == 0)
         return !line->is_quoted;
-    if (!is_number(text))
+    if (!net_text_is_number(text))
         return false;
     *value = decimal_double(text, line->word.n);
     return true;
 }
 
 /* One size of a shape; *text goes behind it. */
-static bool read_size(const char **text, bool may_be_free, int64_t *size)
+static bool net_text_read_size(const char **text, bool may_be_free,
+                               int64_t *size)
 {
     size_t n = strspn(*text, "0123456789");
 
@@ -258,7 +259,8 @@ bool net_get_shape(const struct net_line *line, bool may_be_free,
         return true;
     for (;;) {
         if (shape->rank == SHAPE_MAX_RANK ||
-            !read_size(&text, may_be_free, &shape->dims[shape->rank++]))
+            !net_text_read_size(&text, may_be_free,
+                                &shape->dims[shape->rank++]))
             return false;
         if (!*text)
             return may_be_free || shape_elements(shape, &elements);

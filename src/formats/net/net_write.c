@@ -30,7 +30,7 @@ static bool is_inline(const struct value *value)
 /* ---- values ------------------------------------------------------------- */
 
 /* %n is computed, $n is a constant; the others have names. */
-static void put_value(const struct writer *writer, uint32_t id)
+static void net_write_put_value(const struct writer *writer, uint32_t id)
 {
     const struct value *value;
 
@@ -47,8 +47,8 @@ static void put_value(const struct writer *writer, uint32_t id)
         net_put_name(writer->sink, value->name);
 }
 
-static void put_element(const struct writer *writer, const struct tensor *data,
-                        size_t i)
+static void net_write_put_element(const struct writer *writer,
+                                  const struct tensor *data, size_t i)
 {
     const char *at =
         (const char *)tensor_data(data) + i * dtype_bytes(data->dtype);
@@ -74,7 +74,7 @@ static void put_leaf(const struct writer *writer, uint32_t id)
     struct sink *sink = writer->sink;
 
     sink_printf(sink, "%s ", kinds[value->kind]);
-    put_value(writer, id);
+    net_write_put_value(writer, id);
     sink_printf(sink, " %s ", dtype_name(value->dtype));
     net_put_shape(sink, &value->shape);
     if (value->kind != VALUE_CONSTANT) {
@@ -88,7 +88,7 @@ static void put_leaf(const struct writer *writer, uint32_t id)
     } else if (is_inline(value)) {
         sink_puts(sink, " =");
         for (size_t i = 0; i < tensor_elements(&value->data); i++)
-            put_element(writer, &value->data, i);
+            net_write_put_element(writer, &value->data, i);
     }
     sink_puts(sink, "\n");
 }
@@ -136,13 +136,13 @@ static enum assay_status put_node(const struct writer *writer,
     struct sink *sink = writer->sink;
 
     for (size_t i = 0; i < node->n_outputs; i++) {
-        put_value(writer, node->outputs[i]);
+        net_write_put_value(writer, node->outputs[i]);
         sink_puts(sink, " ");
     }
     sink_printf(sink, "= %s(", node->op->name);
     for (size_t i = 0; i < node->n_inputs; i++) {
         sink_puts(sink, i ? ", " : "");
-        put_value(writer, node->inputs[i]);
+        net_write_put_value(writer, node->inputs[i]);
     }
     sink_puts(sink, ")");
     if (node->scope != GRAPH_NONE) {
@@ -164,8 +164,8 @@ static enum assay_status put_node(const struct writer *writer,
 
 /* ---- the description ---------------------------------------------------- */
 
-static void put_head(const struct writer *writer, const char *weights,
-                     const char *text)
+static void net_write_put_head(const struct writer *writer, const char *weights,
+                               const char *text)
 {
     struct sink *sink = writer->sink;
 
@@ -228,7 +228,7 @@ static enum assay_status put_nodes(const struct writer *writer,
         sink_puts(writer->sink, "output ");
         net_put_name(writer->sink, name);
         sink_puts(writer->sink, " ");
-        put_value(writer, value);
+        net_write_put_value(writer, value);
         sink_puts(writer->sink, "\n");
     }
     return st;
@@ -275,7 +275,7 @@ enum assay_status net_write(const struct graph *graph, const char *weights,
     enum assay_status st = writer_start(&writer, graph, err);
 
     if (!st) {
-        put_head(&writer, weights, notes->text);
+        net_write_put_head(&writer, weights, notes->text);
         put_scopes(&writer);
         put_values(&writer);
         st = put_nodes(&writer, err);
@@ -301,10 +301,10 @@ static void weights_release(struct weights_list *list, size_t n)
     mem_free(list->items);
 }
 
-static enum assay_status list_weights(const struct writer *writer,
-                                      bool has_constants_only,
-                                      struct weights_list *list,
-                                      struct error *err)
+static enum assay_status net_write_list_weights(const struct writer *writer,
+                                                bool has_constants_only,
+                                                struct weights_list *list,
+                                                struct error *err)
 {
     const struct graph *graph = writer->graph;
     size_t n = graph_value_count(graph);
@@ -394,7 +394,7 @@ enum assay_status net_save(const struct graph *graph, const char *path,
     enum assay_status st = writer_start(&writer, graph, err);
 
     if (!st)
-        st = list_weights(&writer, notes->has_no_weights, &list, err);
+        st = net_write_list_weights(&writer, notes->has_no_weights, &list, err);
     if (!st && list.n)
         st = net_weights_path(path, &weights, err);
     if (!st)

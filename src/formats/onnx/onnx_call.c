@@ -10,8 +10,8 @@
 
 /* ---- attributes -------------------------------------------------------- */
 
-static const struct onnx_attribute *find_own(const struct onnx_node *node,
-                                             const char *name)
+static const struct onnx_attribute *
+onnx_call_find_own(const struct onnx_node *node, const char *name)
 {
     for (size_t i = 0; i < node->n_attributes; i++) {
         if (strcmp(node->attributes[i].name, name) == 0)
@@ -23,11 +23,11 @@ static const struct onnx_attribute *find_own(const struct onnx_node *node,
 const struct onnx_attribute *onnx_attribute(const struct onnx_call *call,
                                             const char *name)
 {
-    const struct onnx_attribute *found = find_own(call->node, name);
+    const struct onnx_attribute *found = onnx_call_find_own(call->node, name);
 
     while (found && found->ref_name[0]) {
         call = call->frame->caller;
-        found = call ? find_own(call->node, found->ref_name) : NULL;
+        found = call ? onnx_call_find_own(call->node, found->ref_name) : NULL;
     }
     return found;
 }
@@ -319,8 +319,9 @@ static void learn_outputs(struct onnx_call *call, const struct node *node)
     }
 }
 
-static bool check_counts(struct onnx_call *call, const struct op_class *op,
-                         size_t n_inputs, size_t n_outputs)
+static bool onnx_call_check_counts(struct onnx_call *call,
+                                   const struct op_class *op, size_t n_inputs,
+                                   size_t n_outputs)
 {
     if (n_inputs > op->max_inputs || n_outputs > op->max_outputs)
         onnx_fail(call, ASSAY_UNSUPPORTED,
@@ -329,15 +330,17 @@ static bool check_counts(struct onnx_call *call, const struct op_class *op,
     return !call->st;
 }
 
-static void add_node(struct onnx_call *call, const char *name,
-                     const char *class_name,
-                     const struct node_description *wanted, uint32_t *outputs)
+static void onnx_call_add_node(struct onnx_call *call, const char *name,
+                               const char *class_name,
+                               const struct node_description *wanted,
+                               uint32_t *outputs)
 {
     struct node_description description = *wanted;
     struct graph *graph = call->frame->target->graph;
 
     if (call->st ||
-        !check_counts(call, wanted->op, wanted->n_inputs, wanted->n_outputs) ||
+        !onnx_call_check_counts(call, wanted->op, wanted->n_inputs,
+                                wanted->n_outputs) ||
         onnx_fold(call, wanted, outputs))
         return;
     description.name = name;
@@ -349,7 +352,8 @@ static void add_node(struct onnx_call *call, const char *name,
 }
 
 /* Adds the node of the call and notes the outputs that the file asks for. */
-static void emit(struct onnx_call *call, struct node_description *description)
+static void onnx_call_emit(struct onnx_call *call,
+                           struct node_description *description)
 {
     enum { most = 64 };
     const struct op_class *op = description->op;
@@ -361,9 +365,9 @@ static void emit(struct onnx_call *call, struct node_description *description)
     if (description->n_outputs > most)
         onnx_fail(call, ASSAY_UNSUPPORTED, "%zu outputs are more than %d",
                   n_outputs, most);
-    add_node(call, call->place->label,
-             call->n_steps ? call->node->op_type : op->name, description,
-             outputs);
+    onnx_call_add_node(call, call->place->label,
+                       call->n_steps ? call->node->op_type : op->name,
+                       description, outputs);
     for (size_t i = 0; !call->st && i < n_outputs && i < call->n_outputs; i++)
         call->outputs[i] = outputs[i];
 }
@@ -372,11 +376,11 @@ void onnx_emit_outputs(struct onnx_call *call, const struct op_class *op,
                        const void *attrs, const uint32_t *inputs,
                        size_t n_inputs, size_t n_outputs)
 {
-    emit(call, &(struct node_description){.op = op,
-                                          .attrs = attrs,
-                                          .inputs = inputs,
-                                          .n_inputs = n_inputs,
-                                          .n_outputs = n_outputs});
+    onnx_call_emit(call, &(struct node_description){.op = op,
+                                                    .attrs = attrs,
+                                                    .inputs = inputs,
+                                                    .n_inputs = n_inputs,
+                                                    .n_outputs = n_outputs});
 }
 
 void onnx_emit_bodies(struct onnx_call *call, const struct op_class *op,
@@ -384,13 +388,14 @@ void onnx_emit_bodies(struct onnx_call *call, const struct op_class *op,
                       size_t n_inputs, struct graph *const *bodies,
                       size_t n_bodies)
 {
-    emit(call, &(struct node_description){.op = op,
-                                          .attrs = attrs,
-                                          .inputs = inputs,
-                                          .n_inputs = n_inputs,
-                                          .n_outputs = call->n_outputs,
-                                          .bodies = bodies,
-                                          .n_bodies = n_bodies});
+    onnx_call_emit(call,
+                   &(struct node_description){.op = op,
+                                              .attrs = attrs,
+                                              .inputs = inputs,
+                                              .n_inputs = n_inputs,
+                                              .n_outputs = call->n_outputs,
+                                              .bodies = bodies,
+                                              .n_bodies = n_bodies});
 }
 
 void onnx_emit_inputs(struct onnx_call *call, const struct op_class *op,
@@ -421,7 +426,8 @@ uint32_t onnx_step(struct onnx_call *call, const struct op_class *op,
                    call->place->label[0] ? "." : "", op->name, call->n_steps))
         onnx_fail(call, ASSAY_NOMEM, "out of memory");
     call->n_steps++;
-    add_node(call, str_text(&name), call->node->op_type, &description, &output);
+    onnx_call_add_node(call, str_text(&name), call->node->op_type, &description,
+                       &output);
     str_release(&name);
     return call->st ? GRAPH_NONE : output;
 }

@@ -23,8 +23,9 @@ struct check {
     size_t n, capacity;
 };
 
-static enum assay_status
-note_missing(struct check *check, const struct onnx_node *node, int64_t opset)
+static enum assay_status onnx_check_note_missing(struct check *check,
+                                                 const struct onnx_node *node,
+                                                 int64_t opset)
 {
     struct str key = {0};
     struct missing *moved;
@@ -77,7 +78,7 @@ static enum assay_status check_nodes(struct check *check,
 
         if (!onnx_function_find(check->importer, node) &&
             (!is_onnx || !onnx_op_find(node->op_type, opset)))
-            st = note_missing(check, node, opset);
+            st = onnx_check_note_missing(check, node, opset);
         for (size_t a = 0; !st && a < node->n_attributes; a++) {
             const struct onnx_graph *body = node->attributes[a].g;
 
@@ -97,8 +98,8 @@ static const char *node_name(const struct onnx_node *node)
 }
 
 /* A line each for the sink, and all names in one sentence. */
-static enum assay_status tell(const struct check *check, struct sink *sink,
-                              struct error *err)
+static enum assay_status onnx_check_tell(const struct check *check,
+                                         struct sink *sink, struct error *err)
 {
     struct str names = {0};
     enum assay_status st = ASSAY_OK;
@@ -148,7 +149,7 @@ enum assay_status onnx_check_ops(const struct onnx_importer *importer,
     if (st)
         error_nomem(err, sizeof *check.missing, "the names of ops");
     else if (check.n)
-        st = tell(&check, importer->options->problems, err);
+        st = onnx_check_tell(&check, importer->options->problems, err);
     map_release(&check.found);
     mem_free(check.missing);
     return st;

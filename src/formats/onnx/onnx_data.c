@@ -63,8 +63,9 @@ static const char *type_words(int64_t data_type)
     }
 }
 
-static enum assay_status read_shape(const int64_t *dims, size_t n,
-                                    struct shape *shape, struct error *err)
+static enum assay_status onnx_data_read_shape(const int64_t *dims, size_t n,
+                                              struct shape *shape,
+                                              struct error *err)
 {
     size_t elements;
 
@@ -87,7 +88,7 @@ static enum assay_status read_shape(const int64_t *dims, size_t n,
 }
 
 /* One number of a typed list as an element. */
-static void put_element(enum dtype dtype, uint64_t bits, void *to)
+static void onnx_data_put_element(enum dtype dtype, uint64_t bits, void *to)
 {
     uint8_t byte = dtype == DTYPE_BOOL ? bits != 0 : (uint8_t)bits;
     uint16_t two = (uint16_t)bits;
@@ -114,12 +115,12 @@ struct filling {
     size_t n, room;
 };
 
-static void put_number(struct filling *filling, uint64_t bits)
+static void onnx_data_put_number(struct filling *filling, uint64_t bits)
 {
     if (filling->n < filling->room)
-        put_element(filling->to->dtype, bits,
-                    (char *)tensor_data(filling->to) +
-                        filling->n * dtype_bytes(filling->to->dtype));
+        onnx_data_put_element(filling->to->dtype, bits,
+                              (char *)tensor_data(filling->to) +
+                                  filling->n * dtype_bytes(filling->to->dtype));
     filling->n++;
 }
 
@@ -140,7 +141,7 @@ static void put_packed(struct filling *filling, uint32_t list,
         return;
     }
     while (wire_varint(&wire, &bits))
-        put_number(filling, bits);
+        onnx_data_put_number(filling, bits);
 }
 
 /* The elements from the list that is meant for their type. */
@@ -160,7 +161,7 @@ static enum assay_status fill_from_list(const struct onnx_tensor *from,
         if (found.type == WIRE_BYTES)
             put_packed(&filling, list, found.bytes);
         else
-            put_number(&filling, found.value);
+            onnx_data_put_number(&filling, found.value);
     }
     if (filling.n != filling.room)
         return error_set(err, ASSAY_BAD_INPUT,
@@ -237,7 +238,8 @@ enum assay_status onnx_data_load(struct onnx_data *data,
         st = error_set(err, ASSAY_UNSUPPORTED, "tensors %s are not read",
                        type_words(tensor->data_type));
     else
-        st = read_shape(tensor->dims, tensor->n_dims, &out->shape, err);
+        st = onnx_data_read_shape(tensor->dims, tensor->n_dims, &out->shape,
+                                  err);
     if (!st)
         st = load_elements(data, tensor, out, err);
     if (st) {
@@ -250,8 +252,9 @@ enum assay_status onnx_data_load(struct onnx_data *data,
 /* ---- sparse tensors ---------------------------------------------------- */
 
 /* Where the i-th value goes: a flat place, or a row of places. */
-static bool find_place(const struct tensor *indices, const struct shape *shape,
-                       size_t i, size_t n, size_t *place)
+static bool onnx_data_find_place(const struct tensor *indices,
+                                 const struct shape *shape, size_t i, size_t n,
+                                 size_t *place)
 {
     const int64_t *at = tensor_i64(indices);
     int64_t flat = 0;
@@ -271,9 +274,10 @@ static bool find_place(const struct tensor *indices, const struct shape *shape,
     return flat >= 0 && (uint64_t)flat < n;
 }
 
-static enum assay_status scatter(const struct tensor *values,
-                                 const struct tensor *indices,
-                                 const struct tensor *out, struct error *err)
+static enum assay_status onnx_data_scatter(const struct tensor *values,
+                                           const struct tensor *indices,
+                                           const struct tensor *out,
+                                           struct error *err)
 {
     size_t size = dtype_bytes(values->dtype), n = tensor_elements(values);
     bool is_flat = indices->shape.rank == 1;
@@ -287,7 +291,8 @@ static enum assay_status scatter(const struct tensor *values,
     for (size_t i = 0; i < n; i++) {
         size_t place;
 
-        if (!find_place(indices, &out->shape, i, tensor_elements(out), &place))
+        if (!onnx_data_find_place(indices, &out->shape, i, tensor_elements(out),
+                                  &place))
             return error_set(err, ASSAY_BAD_INPUT,
                              "an index of a sparse tensor lies outside of it");
         memcpy((char *)tensor_data(out) + place * size,
@@ -321,14 +326,14 @@ enum assay_status onnx_data_load_sparse(struct onnx_data *data,
     if (!st)
         st = onnx_data_load(data, tensor->indices, &indices, err);
     if (!st)
-        st = read_shape(tensor->dims, tensor->n_dims, &shape, err);
+        st = onnx_data_read_shape(tensor->dims, tensor->n_dims, &shape, err);
     if (!st && !is_reasonable(&shape))
         st = error_set(err, ASSAY_UNSUPPORTED,
                        "a sparse tensor would be larger than 1 GiB");
     if (!st)
         st = tensor_new(data->pool, values.dtype, &shape, out, err);
     if (!st)
-        st = scatter(&values, &indices, out, err);
+        st = onnx_data_scatter(&values, &indices, out, err);
     if (st)
         tensor_release(out);
     tensor_release(&values);

@@ -28,7 +28,8 @@ void onnx_data_release(struct onnx_data *data)
     data->n_externals = data->externals_capacity = 0;
 }
 
-static const char *find_entry(const struct onnx_tensor *tensor, const char *key)
+static const char *onnx_external_find_entry(const struct onnx_tensor *tensor,
+                                            const char *key)
 {
     for (size_t i = 0; i < tensor->n_external; i++) {
         if (strcmp(tensor->external[i].key, key) == 0)
@@ -38,11 +39,11 @@ static const char *find_entry(const struct onnx_tensor *tensor, const char *key)
 }
 
 /* A natural number; `fallback` where there is no such entry. */
-static enum assay_status read_entry(const struct onnx_tensor *tensor,
-                                    const char *key, size_t fallback,
-                                    size_t *number, struct error *err)
+static enum assay_status
+onnx_external_read_entry(const struct onnx_tensor *tensor, const char *key,
+                         size_t fallback, size_t *number, struct error *err)
 {
-    const char *text = find_entry(tensor, key);
+    const char *text = onnx_external_find_entry(tensor, key);
     char *end;
 
     *number = fallback;
@@ -124,8 +125,10 @@ static enum assay_status add_external(struct onnx_data *data,
     return ASSAY_OK;
 }
 
-static enum assay_status find_file(struct onnx_data *data, const char *location,
-                                   struct buffer **bytes, struct error *err)
+static enum assay_status onnx_external_find_file(struct onnx_data *data,
+                                                 const char *location,
+                                                 struct buffer **bytes,
+                                                 struct error *err)
 {
     for (size_t i = 0; i < data->n_externals; i++) {
         if (strcmp(data->externals[i].location, location) == 0) {
@@ -142,7 +145,7 @@ enum assay_status onnx_external_find(struct onnx_data *data,
                                      struct wire_bytes *bytes,
                                      struct error *err)
 {
-    const char *location = find_entry(tensor, "location");
+    const char *location = onnx_external_find_entry(tensor, "location");
     size_t offset = 0, n = 0;
     enum assay_status st;
 
@@ -152,11 +155,11 @@ enum assay_status onnx_external_find(struct onnx_data *data,
     if (!data->folder)
         return error_set(err, ASSAY_BAD_INPUT,
                          "its elements are in another file, %.100s", location);
-    st = find_file(data, location, file, err);
+    st = onnx_external_find_file(data, location, file, err);
     if (!st)
-        st = read_entry(tensor, "offset", 0, &offset, err);
+        st = onnx_external_read_entry(tensor, "offset", 0, &offset, err);
     if (!st)
-        st = read_entry(tensor, "length", wanted_bytes, &n, err);
+        st = onnx_external_read_entry(tensor, "length", wanted_bytes, &n, err);
     if (st)
         return st;
     if (offset > buffer_bytes(*file) || n > buffer_bytes(*file) - offset)

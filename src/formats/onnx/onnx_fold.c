@@ -12,9 +12,9 @@ enum { max_values = 64 }; /* inputs or outputs of a node */
 static const size_t usual_bytes = (size_t)1 << 30;
 
 /* Whether every input has its data, and a kernel may be given it as it is. */
-static bool find_inputs(const struct onnx_call *call,
-                        const struct node_description *description,
-                        const struct tensor **inputs)
+static bool onnx_fold_find_inputs(const struct onnx_call *call,
+                                  const struct node_description *description,
+                                  const struct tensor **inputs)
 {
     bool has_any = false;
 
@@ -50,9 +50,10 @@ static bool is_costly(const struct node *node,
 /* The outputs before they are computed; false where they would be too large,
  * or are, together with all that was computed before: a few nodes can ask for
  * any amount, which a run gives back as it goes. */
-static bool make_outputs(const struct onnx_call *call, const struct node *node,
-                         const struct tensor *const *inputs,
-                         struct tensor *outputs)
+static bool onnx_fold_make_outputs(const struct onnx_call *call,
+                                   const struct node *node,
+                                   const struct tensor *const *inputs,
+                                   struct tensor *outputs)
 {
     struct onnx_importer *importer = call->frame->importer;
     size_t most = importer->options->max_folded_bytes, total = 0;
@@ -99,10 +100,11 @@ bool onnx_fold(struct onnx_call *call,
         .n_outputs = description->n_outputs};
     bool is_made;
 
-    if (!find_inputs(call, description, inputs) ||
+    if (!onnx_fold_find_inputs(call, description, inputs) ||
         (!description->attrs && node.op->attrs_bytes > sizeof no_attrs))
         return false;
-    is_made = !node.op->infer || make_outputs(call, &node, inputs, made);
+    is_made =
+        !node.op->infer || onnx_fold_make_outputs(call, &node, inputs, made);
     if (is_made)
         is_made = !node.op->forward(&context, &node, inputs, made, NULL);
     for (size_t i = 0; i < node.n_outputs; i++) {

@@ -64,8 +64,9 @@ static enum assay_status add_initializers(struct onnx_frame *frame,
 
 /* ---- inputs ------------------------------------------------------------- */
 
-static enum assay_status read_type(const struct onnx_value_info *info,
-                                   enum dtype *dtype, struct error *err)
+static enum assay_status
+onnx_graph_read_type(const struct onnx_value_info *info, enum dtype *dtype,
+                     struct error *err)
 {
     const struct onnx_type *type = info->type;
     const char *what;
@@ -93,9 +94,9 @@ static enum assay_status read_type(const struct onnx_value_info *info,
 }
 
 /* False where no shape is declared. */
-static enum assay_status read_shape(const struct onnx_value_info *info,
-                                    struct shape *shape, bool *is_there,
-                                    struct error *err)
+static enum assay_status
+onnx_graph_read_shape(const struct onnx_value_info *info, struct shape *shape,
+                      bool *is_there, struct error *err)
 {
     const struct onnx_shape *from;
 
@@ -122,18 +123,19 @@ static enum assay_status read_shape(const struct onnx_value_info *info,
     return ASSAY_OK;
 }
 
-static bool is_chosen(const struct onnx_graph *graph,
-                      const struct onnx_shape_choice *choice, const char *name)
+static bool onnx_graph_is_chosen(const struct onnx_graph *graph,
+                                 const struct onnx_shape_choice *choice,
+                                 const char *name)
 {
     return choice->input ? strcmp(choice->input, name) == 0
                          : graph->n_inputs == 1;
 }
 
 /* The user's sizes for the free ones. */
-static enum assay_status choose_shape(const struct onnx_frame *frame,
-                                      const struct onnx_graph *graph,
-                                      const char *name, struct shape *shape,
-                                      bool *is_there, struct error *err)
+static enum assay_status
+onnx_graph_choose_shape(const struct onnx_frame *frame,
+                        const struct onnx_graph *graph, const char *name,
+                        struct shape *shape, bool *is_there, struct error *err)
 {
     const struct onnx_options *options = frame->importer->options;
     char declared[64], wanted[64];
@@ -142,7 +144,7 @@ static enum assay_status choose_shape(const struct onnx_frame *frame,
         const struct onnx_shape_choice *choice = &options->shapes[i];
         bool fits = !*is_there || choice->shape.rank == shape->rank;
 
-        if (!is_chosen(graph, choice, name))
+        if (!onnx_graph_is_chosen(graph, choice, name))
             continue;
         for (int d = 0; *is_there && fits && d < shape->rank; d++)
             fits =
@@ -169,22 +171,21 @@ static bool is_useful(const struct shape *shape)
     return true;
 }
 
-static enum assay_status add_input(struct onnx_frame *frame,
-                                   const struct onnx_graph *graph,
-                                   const struct onnx_value_info *info,
-                                   struct error *err)
+static enum assay_status
+onnx_graph_add_input(struct onnx_frame *frame, const struct onnx_graph *graph,
+                     const struct onnx_value_info *info, struct error *err)
 {
     struct onnx_target *target = frame->target;
     struct tensor known = {0};
     bool has_shape = false;
     uint32_t value;
-    enum assay_status st = read_type(info, &known.dtype, err);
+    enum assay_status st = onnx_graph_read_type(info, &known.dtype, err);
 
     if (!st)
-        st = read_shape(info, &known.shape, &has_shape, err);
+        st = onnx_graph_read_shape(info, &known.shape, &has_shape, err);
     if (!st)
-        st = choose_shape(frame, graph, info->name, &known.shape, &has_shape,
-                          err);
+        st = onnx_graph_choose_shape(frame, graph, info->name, &known.shape,
+                                     &has_shape, err);
     if (!st)
         st = graph_input(target->graph, info->name, known.dtype, &value, err);
     if (st) {
@@ -212,7 +213,7 @@ static enum assay_status add_inputs(struct onnx_frame *frame,
         uint64_t value;
 
         if (!map_find_text(&frame->names, name, &value))
-            st = add_input(frame, graph, &graph->inputs[i], err);
+            st = onnx_graph_add_input(frame, graph, &graph->inputs[i], err);
         else if (graph_value(frame->target->graph, (uint32_t)value)->kind ==
                  VALUE_INPUT)
             st = error_set(err, ASSAY_BAD_INPUT,

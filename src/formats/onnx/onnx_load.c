@@ -23,9 +23,10 @@ static enum assay_status check_opset(const struct onnx_model *model,
 }
 
 /* "yolov8n" of "models/yolov8n.onnx"; the graph's own name without a path. */
-static enum assay_status set_name(struct graph *graph, const char *path,
-                                  const struct onnx_model *model,
-                                  struct error *err)
+static enum assay_status onnx_load_set_name(struct graph *graph,
+                                            const char *path,
+                                            const struct onnx_model *model,
+                                            struct error *err)
 {
     const char *own = model->graph->name[0] ? model->graph->name : "model";
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -66,7 +67,7 @@ static enum assay_status import_model(struct onnx_importer *importer,
     if (!st)
         st = onnx_target_init(&target, err);
     if (!st)
-        st = set_name(target.graph, path, model, err);
+        st = onnx_load_set_name(target.graph, path, model, err);
     if (!st)
         st = onnx_graph_import(&frame, model->graph, err);
     if (!st)
@@ -80,11 +81,11 @@ static enum assay_status import_model(struct onnx_importer *importer,
     return st;
 }
 
-static enum assay_status load(struct buffer *file, const char *path,
-                              const char *folder,
-                              const struct onnx_options *options,
-                              struct pool *pool, struct graph **out,
-                              struct error *err)
+static enum assay_status onnx_load_load(struct buffer *file, const char *path,
+                                        const char *folder,
+                                        const struct onnx_options *options,
+                                        struct pool *pool, struct graph **out,
+                                        struct error *err)
 {
     struct onnx_model model;
     struct arena messages = {0};
@@ -114,7 +115,7 @@ enum assay_status onnx_load_buffer(struct buffer *file,
                                    struct pool *pool, struct graph **out,
                                    struct error *err)
 {
-    return load(file, NULL, NULL, options, pool, out, err);
+    return onnx_load_load(file, NULL, NULL, options, pool, out, err);
 }
 
 enum assay_status onnx_load(const char *path,
@@ -133,7 +134,7 @@ enum assay_status onnx_load(const char *path,
     st = slash ? str_append_n(&folder, path, (size_t)(slash - path) + 1)
                : str_append(&folder, ".");
     st = st ? error_nomem(err, strlen(path), "a file name")
-            : load(file, path, folder.text, options, pool, out, err);
+            : onnx_load_load(file, path, folder.text, options, pool, out, err);
     if (st)
         error_context(err, "reading %s", path);
     st = file_guards_check(st, err);

@@ -14,8 +14,8 @@ struct input_list {
     size_t n;
 };
 
-static void append(struct onnx_call *call, struct input_list *list,
-                   const uint32_t *values, size_t n)
+static void onnx_control_append(struct onnx_call *call, struct input_list *list,
+                                const uint32_t *values, size_t n)
 {
     if (n > max_inputs - list->n) {
         onnx_fail(call, ASSAY_UNSUPPORTED,
@@ -29,9 +29,10 @@ static void append(struct onnx_call *call, struct input_list *list,
 }
 
 /* Adds the node; it owns the bodies from then on. */
-static void emit(struct onnx_call *call, const struct op_class *op,
-                 const void *attrs, const struct input_list *inputs,
-                 struct onnx_body *bodies, size_t n_bodies)
+static void onnx_control_emit(struct onnx_call *call, const struct op_class *op,
+                              const void *attrs,
+                              const struct input_list *inputs,
+                              struct onnx_body *bodies, size_t n_bodies)
 {
     struct graph *graphs[2] = {NULL};
 
@@ -73,11 +74,13 @@ static void import_if(struct onnx_call *call)
         onnx_import_body(call, "else_branch", &bodies[1]);
     check_body(call, &bodies[0], 0, call->n_outputs);
     check_body(call, &bodies[1], 0, call->n_outputs);
-    append(call, &inputs, call->inputs, 1);
-    append(call, &inputs, bodies[0].captured, bodies[0].n_captured);
-    append(call, &inputs, bodies[1].captured, bodies[1].n_captured);
+    onnx_control_append(call, &inputs, call->inputs, 1);
+    onnx_control_append(call, &inputs, bodies[0].captured,
+                        bodies[0].n_captured);
+    onnx_control_append(call, &inputs, bodies[1].captured,
+                        bodies[1].n_captured);
     attrs.n_then = bodies[0].n_captured;
-    emit(call, &op_if, &attrs, &inputs, bodies, 2);
+    onnx_control_emit(call, &op_if, &attrs, &inputs, bodies, 2);
 }
 
 static void import_loop(struct onnx_call *call)
@@ -99,10 +102,10 @@ static void import_loop(struct onnx_call *call)
     if (!call->st)
         onnx_import_body(call, "body", &body);
     check_body(call, &body, 2 + attrs.n_states, 1 + call->n_outputs);
-    append(call, &inputs, head, 2);
-    append(call, &inputs, call->inputs + 2, attrs.n_states);
-    append(call, &inputs, body.captured, body.n_captured);
-    emit(call, &op_loop, &attrs, &inputs, &body, 1);
+    onnx_control_append(call, &inputs, head, 2);
+    onnx_control_append(call, &inputs, call->inputs + 2, attrs.n_states);
+    onnx_control_append(call, &inputs, body.captured, body.n_captured);
+    onnx_control_emit(call, &op_loop, &attrs, &inputs, &body, 1);
 }
 
 /* Axes and directions for each of the first few values. */
@@ -149,9 +152,9 @@ static void import_scan(struct onnx_call *call)
     if (!call->st)
         onnx_import_body(call, "body", &body);
     check_body(call, &body, call->n_inputs, call->n_outputs);
-    append(call, &inputs, call->inputs, call->n_inputs);
-    append(call, &inputs, body.captured, body.n_captured);
-    emit(call, &op_scan, &attrs, &inputs, &body, 1);
+    onnx_control_append(call, &inputs, call->inputs, call->n_inputs);
+    onnx_control_append(call, &inputs, body.captured, body.n_captured);
+    onnx_control_emit(call, &op_scan, &attrs, &inputs, &body, 1);
 }
 
 const struct onnx_op onnx_control_ops[] = {

@@ -14,7 +14,7 @@
 enum { X, WEIGHT, BIAS, INPUTS };
 
 /* Reads the window of a convolution, whose kernel the weight has. */
-static bool read_window(struct onnx_call *call, struct window *window)
+static bool onnx_conv_read_window(struct onnx_call *call, struct window *window)
 {
     const struct tensor *w = onnx_known(call, onnx_input(call, WEIGHT));
     const struct tensor *x = onnx_known(call, onnx_input(call, X));
@@ -49,7 +49,7 @@ static struct conv2d_attrs conv2d_of(const struct window *window, int first,
 
 /* The value with a dimension of size 1 behind the first two; a constant stays
  * one. */
-static uint32_t add_row(struct onnx_call *call, uint32_t value)
+static uint32_t onnx_conv_add_row(struct onnx_call *call, uint32_t value)
 {
     static const int64_t axis = 2;
     const struct tensor *constant = onnx_constant(call, value);
@@ -72,9 +72,10 @@ static void emit_conv1d(struct onnx_call *call, const struct window *window,
 {
     static const int64_t axis = 2;
     struct conv2d_attrs attrs = conv2d_of(window, 1, groups);
-    uint32_t inputs[CONV2D_INPUTS] = {add_row(call, onnx_input(call, X)),
-                                      add_row(call, onnx_input(call, WEIGHT)),
-                                      onnx_input(call, BIAS), GRAPH_NONE};
+    uint32_t inputs[CONV2D_INPUTS] = {
+        onnx_conv_add_row(call, onnx_input(call, X)),
+        onnx_conv_add_row(call, onnx_input(call, WEIGHT)),
+        onnx_input(call, BIAS), GRAPH_NONE};
     uint32_t last[2];
 
     last[0] = onnx_step(call, &op_conv2d, &attrs, inputs, CONV2D_INPUTS);
@@ -95,7 +96,7 @@ static bool is_modest(const struct window *window)
     return is_modest;
 }
 
-static void import_conv(struct onnx_call *call)
+static void onnx_conv_import(struct onnx_call *call)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, X));
     uint32_t inputs[CONV2D_INPUTS] = {onnx_input(call, X),
@@ -105,7 +106,7 @@ static void import_conv(struct onnx_call *call)
     struct window window;
     bool is_fixed;
 
-    if (!read_window(call, &window))
+    if (!onnx_conv_read_window(call, &window))
         return;
     is_fixed = onnx_window_fix(&window, x) && is_modest(&window);
     if (is_fixed && window.rank == 2) {
@@ -124,7 +125,7 @@ static void import_conv(struct onnx_call *call)
 /* ---- ConvTranspose ------------------------------------------------------ */
 
 /* Whether ConvTranspose2d does it: no groups, dilation or given sizes. */
-static bool is_plain(const struct conv_transpose_nd_attrs *attrs)
+static bool onnx_conv_is_plain(const struct conv_transpose_nd_attrs *attrs)
 {
     const struct window *window = &attrs->window;
     bool is_plain = window->rank == 2 && attrs->groups == 1 &&
@@ -136,7 +137,7 @@ static bool is_plain(const struct conv_transpose_nd_attrs *attrs)
     return is_plain;
 }
 
-static void import_conv_transpose(struct onnx_call *call)
+static void onnx_conv_import_conv_transpose(struct onnx_call *call)
 {
     uint32_t inputs[INPUTS] = {onnx_input(call, X), onnx_input(call, WEIGHT),
                                onnx_input(call, BIAS)};
@@ -145,12 +146,12 @@ static void import_conv_transpose(struct onnx_call *call)
         .has_shape = onnx_has(call, "output_shape")};
     size_t rank;
 
-    if (!read_window(call, &attrs.window))
+    if (!onnx_conv_read_window(call, &attrs.window))
         return;
     rank = (size_t)attrs.window.rank;
     onnx_window_list(call, "output_padding", 0, attrs.more, rank);
     onnx_window_list(call, "output_shape", 1, attrs.shape, rank);
-    if (is_plain(&attrs)) {
+    if (onnx_conv_is_plain(&attrs)) {
         struct conv_transpose2d_attrs plain;
 
         memcpy(plain.stride, attrs.window.stride, sizeof plain.stride);
@@ -164,7 +165,7 @@ static void import_conv_transpose(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_conv_ops[] = {
-    {"Conv", 1, 17, 2, 3, import_conv},
-    {"ConvTranspose", 1, 17, 2, 3, import_conv_transpose},
+    {"Conv", 1, 17, 2, 3, onnx_conv_import},
+    {"ConvTranspose", 1, 17, 2, 3, onnx_conv_import_conv_transpose},
     {0},
 };

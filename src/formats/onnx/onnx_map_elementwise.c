@@ -12,7 +12,7 @@
 /* ---- one input ---------------------------------------------------------- */
 
 /* Ops of ONNX's own name; some have no attributes, others default ones. */
-static void import_named(struct onnx_call *call)
+static void onnx_elementwise_import_named(struct onnx_call *call)
 {
     onnx_emit(call, op_find(call->node->op_type), NULL);
 }
@@ -53,7 +53,7 @@ static void import_is_inf(struct onnx_call *call)
     onnx_emit(call, &op_is_inf, &attrs);
 }
 
-static void import_relu(struct onnx_call *call)
+static void onnx_elementwise_import_relu(struct onnx_call *call)
 {
     onnx_emit(call, &op_relu, NULL);
 }
@@ -116,8 +116,9 @@ static uint32_t align_second(struct onnx_call *call)
     return onnx_step(call, &op_unsqueeze, NULL, inputs, 2);
 }
 
-static void emit_pair(struct onnx_call *call, const struct op_class *op,
-                      const struct binary_attrs *attrs)
+static void onnx_elementwise_emit_pair(struct onnx_call *call,
+                                       const struct op_class *op,
+                                       const struct binary_attrs *attrs)
 {
     uint32_t inputs[] = {onnx_input(call, 0), align_second(call)};
 
@@ -126,10 +127,11 @@ static void emit_pair(struct onnx_call *call, const struct op_class *op,
 
 static void import_pair(struct onnx_call *call)
 {
-    emit_pair(call, op_find(call->node->op_type), NULL);
+    onnx_elementwise_emit_pair(call, op_find(call->node->op_type), NULL);
 }
 
-static bool is_same(const struct tensor *a, const struct tensor *b)
+static bool onnx_elementwise_is_same(const struct tensor *a,
+                                     const struct tensor *b)
 {
     return a && b && a->dtype == DTYPE_F32 && b->dtype == DTYPE_F32 &&
            a->shape.rank > 0 && shape_equal(&a->shape, &b->shape);
@@ -138,29 +140,31 @@ static bool is_same(const struct tensor *a, const struct tensor *b)
 /* Equal shapes go to the op that convolutions are fused with. */
 static void import_add(struct onnx_call *call)
 {
-    bool is_plain = is_same(onnx_known(call, onnx_input(call, 0)),
-                            onnx_known(call, onnx_input(call, 1)));
+    bool is_plain =
+        onnx_elementwise_is_same(onnx_known(call, onnx_input(call, 0)),
+                                 onnx_known(call, onnx_input(call, 1)));
 
-    emit_pair(call, is_plain ? &op_add : &op_sum, NULL);
+    onnx_elementwise_emit_pair(call, is_plain ? &op_add : &op_sum, NULL);
 }
 
 static void import_mod(struct onnx_call *call)
 {
-    emit_pair(call, &op_mod,
-              &(struct binary_attrs){.is_fmod = onnx_int(call, "fmod", 0)});
+    onnx_elementwise_emit_pair(
+        call, &op_mod,
+        &(struct binary_attrs){.is_fmod = onnx_int(call, "fmod", 0)});
 }
 
 static void import_bit_shift(struct onnx_call *call)
 {
     const char *direction = onnx_text(call, "direction", "");
 
-    emit_pair(
+    onnx_elementwise_emit_pair(
         call, &op_bit_shift,
         &(struct binary_attrs){.to_right = strcmp(direction, "RIGHT") == 0});
 }
 
 /* Until opset 6 a slope of one dimension was a channel's. */
-static void import_prelu(struct onnx_call *call)
+static void onnx_elementwise_import_prelu(struct onnx_call *call)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
     const struct tensor *slope = onnx_known(call, onnx_input(call, 1));
@@ -223,67 +227,67 @@ static void import_clip(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_elementwise_ops[] = {
-    {"Abs", 1, 17, 1, 1, import_named},
-    {"Acos", 7, 17, 1, 1, import_named},
-    {"Acosh", 9, 17, 1, 1, import_named},
+    {"Abs", 1, 17, 1, 1, onnx_elementwise_import_named},
+    {"Acos", 7, 17, 1, 1, onnx_elementwise_import_named},
+    {"Acosh", 9, 17, 1, 1, onnx_elementwise_import_named},
     {"Add", 1, 17, 2, 2, import_add},
     {"And", 1, 17, 2, 2, import_pair},
-    {"Asin", 7, 17, 1, 1, import_named},
-    {"Asinh", 9, 17, 1, 1, import_named},
-    {"Atan", 7, 17, 1, 1, import_named},
-    {"Atanh", 9, 17, 1, 1, import_named},
+    {"Asin", 7, 17, 1, 1, onnx_elementwise_import_named},
+    {"Asinh", 9, 17, 1, 1, onnx_elementwise_import_named},
+    {"Atan", 7, 17, 1, 1, onnx_elementwise_import_named},
+    {"Atanh", 9, 17, 1, 1, onnx_elementwise_import_named},
     {"BitShift", 11, 17, 2, 2, import_bit_shift},
     {"Cast", 1, 17, 1, 1, import_cast},
     {"CastLike", 15, 17, 2, 2, import_cast_like},
-    {"Ceil", 1, 17, 1, 1, import_named},
+    {"Ceil", 1, 17, 1, 1, onnx_elementwise_import_named},
     {"Celu", 12, 17, 1, 1, import_parameters},
     {"Clip", 1, 17, 1, 3, import_clip},
-    {"Cos", 7, 17, 1, 1, import_named},
-    {"Cosh", 9, 17, 1, 1, import_named},
+    {"Cos", 7, 17, 1, 1, onnx_elementwise_import_named},
+    {"Cosh", 9, 17, 1, 1, onnx_elementwise_import_named},
     {"Div", 1, 17, 2, 2, import_pair},
     {"Elu", 1, 17, 1, 1, import_parameters},
     {"Equal", 1, 17, 2, 2, import_pair},
-    {"Erf", 9, 17, 1, 1, import_named},
-    {"Exp", 1, 17, 1, 1, import_named},
-    {"Floor", 1, 17, 1, 1, import_named},
+    {"Erf", 9, 17, 1, 1, onnx_elementwise_import_named},
+    {"Exp", 1, 17, 1, 1, onnx_elementwise_import_named},
+    {"Floor", 1, 17, 1, 1, onnx_elementwise_import_named},
     {"Greater", 1, 17, 2, 2, import_pair},
     {"GreaterOrEqual", 12, 17, 2, 2, import_pair},
     {"HardSigmoid", 1, 17, 1, 1, import_parameters},
-    {"HardSwish", 14, 17, 1, 1, import_named},
+    {"HardSwish", 14, 17, 1, 1, onnx_elementwise_import_named},
     {"IsInf", 10, 17, 1, 1, import_is_inf},
-    {"IsNaN", 9, 17, 1, 1, import_named},
+    {"IsNaN", 9, 17, 1, 1, onnx_elementwise_import_named},
     {"LeakyRelu", 1, 17, 1, 1, import_parameters},
     {"Less", 1, 17, 2, 2, import_pair},
     {"LessOrEqual", 12, 17, 2, 2, import_pair},
-    {"Log", 1, 17, 1, 1, import_named},
-    {"Max", 1, 17, 1, ONNX_ANY, import_named},
-    {"Mean", 1, 17, 1, ONNX_ANY, import_named},
-    {"Min", 1, 17, 1, ONNX_ANY, import_named},
+    {"Log", 1, 17, 1, 1, onnx_elementwise_import_named},
+    {"Max", 1, 17, 1, ONNX_ANY, onnx_elementwise_import_named},
+    {"Mean", 1, 17, 1, ONNX_ANY, onnx_elementwise_import_named},
+    {"Min", 1, 17, 1, ONNX_ANY, onnx_elementwise_import_named},
     {"Mod", 10, 17, 2, 2, import_mod},
     {"Mul", 1, 17, 2, 2, import_pair},
-    {"Neg", 1, 17, 1, 1, import_named},
-    {"Not", 1, 17, 1, 1, import_named},
+    {"Neg", 1, 17, 1, 1, onnx_elementwise_import_named},
+    {"Not", 1, 17, 1, 1, onnx_elementwise_import_named},
     {"Or", 1, 17, 2, 2, import_pair},
     {"Pow", 1, 17, 2, 2, import_pair},
-    {"PRelu", 1, 17, 2, 2, import_prelu},
-    {"Reciprocal", 1, 17, 1, 1, import_named},
-    {"Relu", 1, 17, 1, 1, import_relu},
-    {"Round", 11, 17, 1, 1, import_named},
+    {"PRelu", 1, 17, 2, 2, onnx_elementwise_import_prelu},
+    {"Reciprocal", 1, 17, 1, 1, onnx_elementwise_import_named},
+    {"Relu", 1, 17, 1, 1, onnx_elementwise_import_relu},
+    {"Round", 11, 17, 1, 1, onnx_elementwise_import_named},
     {"Selu", 1, 17, 1, 1, import_parameters},
     {"Shrink", 9, 17, 1, 1, import_parameters},
-    {"Sigmoid", 1, 17, 1, 1, import_named},
-    {"Sign", 9, 17, 1, 1, import_named},
-    {"Sin", 7, 17, 1, 1, import_named},
-    {"Sinh", 9, 17, 1, 1, import_named},
-    {"Softplus", 1, 17, 1, 1, import_named},
-    {"Softsign", 1, 17, 1, 1, import_named},
-    {"Sqrt", 1, 17, 1, 1, import_named},
+    {"Sigmoid", 1, 17, 1, 1, onnx_elementwise_import_named},
+    {"Sign", 9, 17, 1, 1, onnx_elementwise_import_named},
+    {"Sin", 7, 17, 1, 1, onnx_elementwise_import_named},
+    {"Sinh", 9, 17, 1, 1, onnx_elementwise_import_named},
+    {"Softplus", 1, 17, 1, 1, onnx_elementwise_import_named},
+    {"Softsign", 1, 17, 1, 1, onnx_elementwise_import_named},
+    {"Sqrt", 1, 17, 1, 1, onnx_elementwise_import_named},
     {"Sub", 1, 17, 2, 2, import_pair},
-    {"Sum", 1, 17, 1, ONNX_ANY, import_named},
-    {"Tan", 7, 17, 1, 1, import_named},
-    {"Tanh", 1, 17, 1, 1, import_named},
+    {"Sum", 1, 17, 1, ONNX_ANY, onnx_elementwise_import_named},
+    {"Tan", 7, 17, 1, 1, onnx_elementwise_import_named},
+    {"Tanh", 1, 17, 1, 1, onnx_elementwise_import_named},
     {"ThresholdedRelu", 10, 17, 1, 1, import_parameters},
-    {"Where", 9, 17, 3, 3, import_named},
+    {"Where", 9, 17, 3, 3, onnx_elementwise_import_named},
     {"Xor", 1, 17, 2, 2, import_pair},
     {0},
 };

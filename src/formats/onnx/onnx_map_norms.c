@@ -11,7 +11,7 @@
 
 /* ---- norms -------------------------------------------------------------- */
 
-static void import_batch_norm(struct onnx_call *call)
+static void onnx_norms_import_batch_norm(struct onnx_call *call)
 {
     float momentum = onnx_float(call, "momentum", 0.9F);
     struct batch_norm_attrs attrs = {.eps = onnx_float(call, "epsilon", 1e-5F),
@@ -37,7 +37,7 @@ static void import_instance_norm(struct onnx_call *call)
     onnx_emit(call, &op_instance_norm, &attrs);
 }
 
-static void import_layer_norm(struct onnx_call *call)
+static void onnx_norms_import_layer_norm(struct onnx_call *call)
 {
     struct normalize_attrs attrs = {.eps = onnx_float(call, "epsilon", 1e-5F),
                                     .axis = onnx_int(call, "axis", -1)};
@@ -56,8 +56,9 @@ static void import_lrn(struct onnx_call *call)
     onnx_emit(call, &op_local_response_norm, &attrs);
 }
 
-static uint32_t reduce(struct onnx_call *call, const struct op_class *op,
-                       uint32_t x, const int64_t *axes, size_t n)
+static uint32_t onnx_norms_reduce(struct onnx_call *call,
+                                  const struct op_class *op, uint32_t x,
+                                  const int64_t *axes, size_t n)
 {
     struct reduce_attrs attrs = {.keeps_dims = true};
     uint32_t inputs[] = {x, onnx_new_i64s(call, axes, n)};
@@ -81,8 +82,8 @@ static void import_lp_normalization(struct onnx_call *call)
     if (power != 1 && power != 2)
         onnx_fail(call, ASSAY_UNSUPPORTED, "p is %lld; 1 and 2 are supported",
                   (long long)power);
-    inputs[1] =
-        reduce(call, power == 1 ? &op_reduce_l1 : &op_reduce_l2, x, &axis, 1);
+    inputs[1] = onnx_norms_reduce(
+        call, power == 1 ? &op_reduce_l1 : &op_reduce_l2, x, &axis, 1);
     onnx_emit_inputs(call, &op_div, NULL, inputs, 2);
 }
 
@@ -95,9 +96,10 @@ static void import_mean_variance(struct onnx_call *call)
 
     if (!n)
         axes = usual, n = 3;
-    centred = pair(call, &op_sub, x, reduce(call, &op_reduce_mean, x, axes, n));
-    deviation = reduce(call, &op_reduce_mean,
-                       pair(call, &op_mul, centred, centred), axes, n);
+    centred = pair(call, &op_sub, x,
+                   onnx_norms_reduce(call, &op_reduce_mean, x, axes, n));
+    deviation = onnx_norms_reduce(
+        call, &op_reduce_mean, pair(call, &op_mul, centred, centred), axes, n);
     deviation = onnx_step(call, &op_sqrt, NULL, &deviation, 1);
     inputs[0] = centred;
     inputs[1] =
@@ -126,9 +128,9 @@ static void import_loss(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_norm_ops[] = {
-    {"BatchNormalization", 1, 17, 5, 5, import_batch_norm},
+    {"BatchNormalization", 1, 17, 5, 5, onnx_norms_import_batch_norm},
     {"InstanceNormalization", 1, 17, 3, 3, import_instance_norm},
-    {"LayerNormalization", 17, 17, 2, 3, import_layer_norm},
+    {"LayerNormalization", 17, 17, 2, 3, onnx_norms_import_layer_norm},
     {"LpNormalization", 1, 17, 1, 1, import_lp_normalization},
     {"LRN", 1, 17, 1, 1, import_lrn},
     {"MeanVarianceNormalization", 9, 17, 1, 1, import_mean_variance},

@@ -13,7 +13,8 @@
 
 /* Whether the fast poolings do it: over pictures, not dilated, one output, and
  * not by windows that are mostly beside the picture. */
-static bool is_plain(const struct onnx_call *call, const struct window *window)
+static bool onnx_pool_is_plain(const struct onnx_call *call,
+                               const struct window *window)
 {
     enum { never_much = 32 };
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
@@ -34,7 +35,7 @@ static bool is_plain(const struct onnx_call *call, const struct window *window)
     return is_plain;
 }
 
-static bool read_window(struct onnx_call *call, struct window *window)
+static bool onnx_pool_read_window(struct onnx_call *call, struct window *window)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
 
@@ -45,15 +46,15 @@ static bool read_window(struct onnx_call *call, struct window *window)
     return true;
 }
 
-static void import_max_pool(struct onnx_call *call)
+static void onnx_pool_import_max(struct onnx_call *call)
 {
     struct pool_nd_attrs attrs = {.is_by_column =
                                       onnx_int(call, "storage_order", 0)};
     const struct window *window = &attrs.window;
 
-    if (!read_window(call, &attrs.window))
+    if (!onnx_pool_read_window(call, &attrs.window))
         return;
-    if (is_plain(call, window)) {
+    if (onnx_pool_is_plain(call, window)) {
         struct max_pool2d_attrs plain = {.ceil = window->ceil};
 
         memcpy(plain.kernel, window->kernel, sizeof plain.kernel);
@@ -66,15 +67,15 @@ static void import_max_pool(struct onnx_call *call)
     }
 }
 
-static void import_avg_pool(struct onnx_call *call)
+static void onnx_pool_import_avg(struct onnx_call *call)
 {
     struct pool_nd_attrs attrs = {.counts_padding =
                                       onnx_int(call, "count_include_pad", 0)};
     const struct window *window = &attrs.window;
 
-    if (!read_window(call, &attrs.window))
+    if (!onnx_pool_read_window(call, &attrs.window))
         return;
-    if (is_plain(call, window)) {
+    if (onnx_pool_is_plain(call, window)) {
         struct avg_pool2d_attrs plain = {
             .ceil = window->ceil, .counts_padding = attrs.counts_padding};
 
@@ -103,7 +104,7 @@ static void import_lp_pool(struct onnx_call *call)
 {
     struct pool_nd_attrs attrs = {.power = read_power(call)};
 
-    if (read_window(call, &attrs.window))
+    if (onnx_pool_read_window(call, &attrs.window))
         onnx_emit(call, &op_lp_pool_nd, &attrs);
 }
 
@@ -111,7 +112,7 @@ static void import_max_unpool(struct onnx_call *call)
 {
     struct pool_nd_attrs attrs = {0};
 
-    if (read_window(call, &attrs.window))
+    if (onnx_pool_read_window(call, &attrs.window))
         onnx_emit(call, &op_max_unpool, &attrs);
 }
 
@@ -119,7 +120,7 @@ static void import_max_unpool(struct onnx_call *call)
 
 /* The axes behind the first two, as a constant; GRAPH_NONE and a failure where
  * it is not known how many there are. */
-static uint32_t find_axes(struct onnx_call *call)
+static uint32_t onnx_pool_find_axes(struct onnx_call *call)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
     int64_t axes[SHAPE_MAX_RANK];
@@ -137,7 +138,7 @@ static uint32_t find_axes(struct onnx_call *call)
 static void reduce_all(struct onnx_call *call, const struct op_class *op)
 {
     struct reduce_attrs attrs = {.keeps_dims = true};
-    uint32_t inputs[2] = {onnx_input(call, 0), find_axes(call)};
+    uint32_t inputs[2] = {onnx_input(call, 0), onnx_pool_find_axes(call)};
 
     onnx_emit_inputs(call, op, &attrs, inputs, 2);
 }
@@ -169,12 +170,12 @@ static void import_global_lp_pool(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_pool_ops[] = {
-    {"AveragePool", 1, 17, 1, 1, import_avg_pool},
+    {"AveragePool", 1, 17, 1, 1, onnx_pool_import_avg},
     {"GlobalAveragePool", 1, 17, 1, 1, import_global_avg_pool},
     {"GlobalLpPool", 1, 17, 1, 1, import_global_lp_pool},
     {"GlobalMaxPool", 1, 17, 1, 1, import_global_max_pool},
     {"LpPool", 1, 17, 1, 1, import_lp_pool},
-    {"MaxPool", 1, 17, 1, 1, import_max_pool},
+    {"MaxPool", 1, 17, 1, 1, onnx_pool_import_max},
     {"MaxUnpool", 9, 17, 2, 3, import_max_unpool},
     {0},
 };

@@ -5,7 +5,7 @@
 #include "ops/product/linear.h"
 #include "ops/product/matmul.h"
 
-static void import_named(struct onnx_call *call)
+static void onnx_products_import_named(struct onnx_call *call)
 {
     onnx_emit(call, op_find(call->node->op_type), NULL);
 }
@@ -59,9 +59,9 @@ static void import_einsum(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_product_ops[] = {
-    {"Det", 11, 17, 1, 1, import_named},
+    {"Det", 11, 17, 1, 1, onnx_products_import_named},
     {"Einsum", 12, 17, 1, ONNX_ANY, import_einsum},
     {"Gemm", 1, 17, 2, 3, import_gemm},
-    {"MatMul", 1, 17, 2, 2, import_named},
+    {"MatMul", 1, 17, 2, 2, onnx_products_import_named},
     {0},
 };

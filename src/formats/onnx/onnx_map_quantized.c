@@ -4,7 +4,7 @@
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
 
-static void import_named(struct onnx_call *call)
+static void onnx_quantized_import_named(struct onnx_call *call)
 {
     onnx_emit(call, op_find(call->node->op_type), NULL);
 }
@@ -17,7 +17,7 @@ static void import_quantize(struct onnx_call *call)
 }
 
 /* Also where the weight's shape is not known before it runs. */
-static void import_conv(struct onnx_call *call, size_t weight)
+static void onnx_quantized_import_conv(struct onnx_call *call, size_t weight)
 {
     const struct tensor *w = onnx_known(call, onnx_input(call, weight));
     struct quantized_conv_attrs attrs = {.groups = onnx_int(call, "group", 1)};
@@ -29,21 +29,21 @@ static void import_conv(struct onnx_call *call, size_t weight)
 
 static void import_conv_integer(struct onnx_call *call)
 {
-    import_conv(call, 1);
+    onnx_quantized_import_conv(call, 1);
 }
 
 static void import_qlinear_conv(struct onnx_call *call)
 {
-    import_conv(call, 3);
+    onnx_quantized_import_conv(call, 3);
 }
 
 const struct onnx_op onnx_quantized_ops[] = {
     {"ConvInteger", 10, 17, 2, 4, import_conv_integer},
     {"DequantizeLinear", 10, 17, 2, 3, import_quantize},
-    {"DynamicQuantizeLinear", 11, 17, 1, 1, import_named},
-    {"MatMulInteger", 10, 17, 2, 4, import_named},
+    {"DynamicQuantizeLinear", 11, 17, 1, 1, onnx_quantized_import_named},
+    {"MatMulInteger", 10, 17, 2, 4, onnx_quantized_import_named},
     {"QLinearConv", 10, 17, 8, 9, import_qlinear_conv},
-    {"QLinearMatMul", 10, 17, 8, 8, import_named},
+    {"QLinearMatMul", 10, 17, 8, 8, onnx_quantized_import_named},
     {"QuantizeLinear", 10, 17, 2, 3, import_quantize},
     {0},
 };

@@ -7,7 +7,7 @@
 #include "ops/ops.h"
 #include "ops/random/random_ops.h"
 
-static struct random_attrs read_attrs(struct onnx_call *call)
+static struct random_attrs onnx_random_read_attrs(struct onnx_call *call)
 {
     struct random_attrs attrs = {
         .seed = call->opset >= 12 && onnx_int(call, "seed", 0)
@@ -25,7 +25,7 @@ static struct random_attrs read_attrs(struct onnx_call *call)
 static void emit_fill(struct onnx_call *call, const struct op_class *op,
                       const char *low, const char *high)
 {
-    struct random_attrs attrs = read_attrs(call);
+    struct random_attrs attrs = onnx_random_read_attrs(call);
     uint32_t input = onnx_input(call, 0);
     const int64_t *sizes;
     size_t n = onnx_ints(call, "shape", &sizes);
@@ -52,14 +52,14 @@ static void import_normal(struct onnx_call *call)
 
 static void import_bernoulli(struct onnx_call *call)
 {
-    struct random_attrs attrs = read_attrs(call);
+    struct random_attrs attrs = onnx_random_read_attrs(call);
 
     onnx_emit(call, &op_bernoulli, &attrs);
 }
 
 static void import_multinomial(struct onnx_call *call)
 {
-    struct random_attrs attrs = read_attrs(call);
+    struct random_attrs attrs = onnx_random_read_attrs(call);
 
     attrs.n_samples = onnx_int(call, "sample_size", 1);
     if (!attrs.has_dtype)
@@ -91,12 +91,12 @@ static float dropout_ratio(struct onnx_call *call)
 }
 
 /* Lets all pass, unless the model itself may say that it is trained. */
-static void import_dropout(struct onnx_call *call)
+static void onnx_random_import_dropout(struct onnx_call *call)
 {
     struct shape_of_attrs whole = {.end = INT64_MAX};
     struct dropout_attrs attrs = {.ratio = dropout_ratio(call)};
-    struct dropout_training_attrs training = {.seed = read_attrs(call).seed,
-                                              .ratio = attrs.ratio};
+    struct dropout_training_attrs training = {
+        .seed = onnx_random_read_attrs(call).seed, .ratio = attrs.ratio};
     uint32_t x = onnx_input(call, 0), inputs[2];
 
     if (!is_off(call, onnx_input(call, 2))) {
@@ -114,7 +114,7 @@ static void import_dropout(struct onnx_call *call)
 
 const struct onnx_op onnx_random_ops[] = {
     {"Bernoulli", 15, 17, 1, 1, import_bernoulli},
-    {"Dropout", 1, 17, 1, 3, import_dropout},
+    {"Dropout", 1, 17, 1, 3, onnx_random_import_dropout},
     {"Multinomial", 7, 17, 1, 1, import_multinomial},
     {"RandomNormal", 1, 17, 0, 0, import_normal},
     {"RandomNormalLike", 1, 17, 1, 1, import_normal},

@@ -78,7 +78,7 @@ static void read_activations(struct onnx_call *call,
     }
 }
 
-static struct recurrent_attrs read_attrs(struct onnx_call *call)
+static struct recurrent_attrs onnx_recurrent_read_attrs(struct onnx_call *call)
 {
     const char *direction = onnx_text(call, "direction", "forward");
     const struct tensor *r = onnx_known(call, onnx_input(call, 2));
@@ -101,7 +101,7 @@ static struct recurrent_attrs read_attrs(struct onnx_call *call)
 static void import_rnn(struct onnx_call *call)
 {
     static const enum recurrent_function usual[] = {RECURRENT_TANH};
-    struct recurrent_attrs attrs = read_attrs(call);
+    struct recurrent_attrs attrs = onnx_recurrent_read_attrs(call);
 
     read_activations(call, &attrs, usual, 1);
     onnx_emit(call, &op_rnn, &attrs);
@@ -111,7 +111,7 @@ static void import_gru(struct onnx_call *call)
 {
     static const enum recurrent_function usual[] = {RECURRENT_SIGMOID,
                                                     RECURRENT_TANH};
-    struct recurrent_attrs attrs = read_attrs(call);
+    struct recurrent_attrs attrs = onnx_recurrent_read_attrs(call);
 
     read_activations(call, &attrs, usual, 2);
     onnx_emit(call, &op_gru, &attrs);
@@ -121,7 +121,7 @@ static void import_lstm(struct onnx_call *call)
 {
     static const enum recurrent_function usual[] = {
         RECURRENT_SIGMOID, RECURRENT_TANH, RECURRENT_TANH};
-    struct recurrent_attrs attrs = read_attrs(call);
+    struct recurrent_attrs attrs = onnx_recurrent_read_attrs(call);
 
     read_activations(call, &attrs, usual, 3);
     onnx_emit(call, &op_lstm, &attrs);

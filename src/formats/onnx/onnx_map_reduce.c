@@ -40,7 +40,7 @@ static void import_cum_sum(struct onnx_call *call)
 }
 
 /* Before opset 13 the axis and all behind it were one. */
-static void import_softmax(struct onnx_call *call)
+static void onnx_reduce_import_softmax(struct onnx_call *call)
 {
     bool is_flat = call->opset < 13;
     struct softmax_attrs attrs = {.axis = onnx_axis(call, is_flat ? 1 : -1),
@@ -66,8 +66,8 @@ const struct onnx_op onnx_reduce_ops[] = {
     {"ArgMax", 1, 17, 1, 1, import_arg},
     {"ArgMin", 1, 17, 1, 1, import_arg},
     {"CumSum", 11, 17, 2, 2, import_cum_sum},
-    {"Hardmax", 1, 17, 1, 1, import_softmax},
-    {"LogSoftmax", 1, 17, 1, 1, import_softmax},
+    {"Hardmax", 1, 17, 1, 1, onnx_reduce_import_softmax},
+    {"LogSoftmax", 1, 17, 1, 1, onnx_reduce_import_softmax},
     {"ReduceL1", 1, 17, 1, 2, import_reduce},
     {"ReduceL2", 1, 17, 1, 2, import_reduce},
     {"ReduceLogSum", 1, 17, 1, 2, import_reduce},
@@ -78,7 +78,7 @@ const struct onnx_op onnx_reduce_ops[] = {
     {"ReduceProd", 1, 17, 1, 2, import_reduce},
     {"ReduceSum", 1, 17, 1, 2, import_reduce},
     {"ReduceSumSquare", 1, 17, 1, 2, import_reduce},
-    {"Softmax", 1, 17, 1, 1, import_softmax},
+    {"Softmax", 1, 17, 1, 1, onnx_reduce_import_softmax},
     {"TopK", 1, 17, 1, 2, import_top_k},
     {0},
 };

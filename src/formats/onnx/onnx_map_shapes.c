@@ -35,7 +35,7 @@ static uint32_t input_or_list(struct onnx_call *call, size_t input,
     return value == GRAPH_NONE ? list_of(call, name) : value;
 }
 
-static void import_named(struct onnx_call *call)
+static void onnx_shapes_import_named(struct onnx_call *call)
 {
     onnx_emit(call, op_find(call->node->op_type), NULL);
 }
@@ -47,7 +47,7 @@ static void import_identity(struct onnx_call *call)
 
 /* ---- views -------------------------------------------------------------- */
 
-static void import_reshape(struct onnx_call *call)
+static void onnx_shapes_import_reshape(struct onnx_call *call)
 {
     struct shape_view_attrs attrs = {.allows_zero =
                                          onnx_int(call, "allowzero", 0)};
@@ -56,7 +56,7 @@ static void import_reshape(struct onnx_call *call)
     onnx_emit_inputs(call, &op_reshape, &attrs, inputs, 2);
 }
 
-static void import_flatten(struct onnx_call *call)
+static void onnx_shapes_import_flatten(struct onnx_call *call)
 {
     struct shape_view_attrs attrs = {.axis = onnx_int(call, "axis", 1)};
 
@@ -279,28 +279,28 @@ const struct onnx_op onnx_shape_ops[] = {
     {"Concat", 1, 17, 1, ONNX_ANY, import_concat},
     {"Constant", 1, 17, 0, 0, import_constant},
     {"ConstantOfShape", 9, 17, 1, 1, import_constant_of_shape},
-    {"Expand", 8, 17, 2, 2, import_named},
+    {"Expand", 8, 17, 2, 2, onnx_shapes_import_named},
     {"EyeLike", 9, 17, 1, 1, import_eye_like},
-    {"Flatten", 1, 17, 1, 1, import_flatten},
+    {"Flatten", 1, 17, 1, 1, onnx_shapes_import_flatten},
     {"Gather", 1, 17, 2, 2, import_gather},
     {"GatherElements", 11, 17, 2, 2, import_gather},
     {"GatherND", 11, 17, 2, 2, import_gather},
     {"Identity", 1, 17, 1, 1, import_identity},
-    {"NonZero", 9, 17, 1, 1, import_named},
+    {"NonZero", 9, 17, 1, 1, onnx_shapes_import_named},
     {"OneHot", 9, 17, 3, 3, import_one_hot},
     {"Pad", 1, 17, 1, 3, import_pad},
-    {"Range", 11, 17, 3, 3, import_named},
-    {"Reshape", 1, 17, 1, 2, import_reshape},
+    {"Range", 11, 17, 3, 3, onnx_shapes_import_named},
+    {"Reshape", 1, 17, 1, 2, onnx_shapes_import_reshape},
     {"ReverseSequence", 10, 17, 2, 2, import_reverse_sequence},
     {"Scatter", 9, 10, 3, 3, import_scatter_elements},
     {"ScatterElements", 11, 17, 3, 3, import_scatter_elements},
     {"ScatterND", 11, 17, 3, 3, import_scatter_nd},
     {"Shape", 1, 17, 1, 1, import_shape},
-    {"Size", 1, 17, 1, 1, import_named},
+    {"Size", 1, 17, 1, 1, onnx_shapes_import_named},
     {"Slice", 1, 17, 1, 5, import_slice},
     {"Split", 1, 17, 1, 2, import_split},
     {"Squeeze", 1, 17, 1, 2, import_squeeze},
-    {"Tile", 6, 17, 2, 2, import_named},
+    {"Tile", 6, 17, 2, 2, onnx_shapes_import_named},
     {"Transpose", 1, 17, 1, 1, import_transpose},
     {"Trilu", 14, 17, 1, 2, import_trilu},
     {"Unique", 11, 17, 1, 1, import_select},

@@ -10,8 +10,9 @@
 #include <string.h>
 
 /* The index of the attribute's text in a list. */
-static int choose(struct onnx_call *call, const char *name,
-                  const char *fallback, const char *const *texts, int n)
+static int onnx_vision_choose(struct onnx_call *call, const char *name,
+                              const char *fallback, const char *const *texts,
+                              int n)
 {
     const char *text = onnx_text(call, name, fallback);
 
@@ -24,7 +25,8 @@ static int choose(struct onnx_call *call, const char *name,
 }
 
 #define CHOOSE(call, name, fallback, texts)                                    \
-    choose(call, name, fallback, texts, (int)(sizeof texts / sizeof *texts))
+    onnx_vision_choose(call, name, fallback, texts,                            \
+                       (int)(sizeof texts / sizeof *texts))
 
 /* ---- Resize, Upsample --------------------------------------------------- */
 

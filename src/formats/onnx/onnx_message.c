@@ -251,7 +251,8 @@ static const struct field *find_field(const struct message *message,
     return NULL;
 }
 
-static enum assay_status bad(const struct message *message, struct error *err)
+static enum assay_status onnx_message_bad(const struct message *message,
+                                          struct error *err)
 {
     return error_set(err, ASSAY_BAD_INPUT,
                      "it is no ONNX file, or it is damaged or cut off (in a "
@@ -319,7 +320,7 @@ static enum assay_status make_lists(struct reader *reader,
             *count_of(field, to) += count_items(field, &found);
     }
     if (wire.is_bad)
-        return bad(message, reader->err);
+        return onnx_message_bad(message, reader->err);
     for (const struct field *field = message->fields; field->number; field++) {
         size_t total;
         void *items;
@@ -387,10 +388,10 @@ static enum assay_status read_child(struct reader *reader,
     return read_message(reader, child, bytes, depth, *to);
 }
 
-static enum assay_status read_list(struct reader *reader,
-                                   const struct field *field,
-                                   const struct wire_field *found, int depth,
-                                   char *to)
+static enum assay_status onnx_message_read_list(struct reader *reader,
+                                                const struct field *field,
+                                                const struct wire_field *found,
+                                                int depth, char *to)
 {
     size_t *n = count_of(field, to);
     char *items;
@@ -415,7 +416,7 @@ static enum assay_status read_field(struct reader *reader,
     uint32_t bits = (uint32_t)found->value;
 
     if (item_bytes(field))
-        return read_list(reader, field, found, depth, to);
+        return onnx_message_read_list(reader, field, found, depth, to);
     if (field->count != NO_PLACE)
         ++*count_of(field, to);
     switch (field->kind) {
@@ -443,7 +444,8 @@ static enum assay_status read_field(struct reader *reader,
 }
 
 /* Whether the file has the field in the way its kind is written. */
-static bool fits(const struct field *field, const struct wire_field *found)
+static bool onnx_message_fits(const struct field *field,
+                              const struct wire_field *found)
 {
     switch (field->kind) {
     case KIND_INT:
@@ -503,9 +505,9 @@ static enum assay_status read_message(struct reader *reader,
 
         if (!field)
             continue;
-        st = fits(field, &found)
+        st = onnx_message_fits(field, &found)
                  ? read_field(reader, field, &found, depth + 1, to)
-                 : bad(message, reader->err);
+                 : onnx_message_bad(message, reader->err);
     }
     if (message->whole != NO_PLACE)
         *(struct wire_bytes *)(void *)(to + message->whole) = bytes;

@@ -26,8 +26,8 @@ int64_t onnx_frame_opset(const struct onnx_opset *opsets, size_t n,
 /* ---- functions ---------------------------------------------------------- */
 
 /* "domain", a NUL, "name". */
-static enum assay_status make_key(struct str *key, const char *domain,
-                                  const char *name)
+static enum assay_status
+onnx_nodes_make_key(struct str *key, const char *domain, const char *name)
 {
     str_clear(key);
     return str_append_n(key, domain, strlen(domain) + 1)
@@ -45,7 +45,7 @@ enum assay_status onnx_functions_note(struct onnx_importer *importer,
     for (size_t i = 0; !st && i < model->n_functions; i++) {
         const struct onnx_function *function = &model->functions[i];
 
-        if (make_key(&key, function->domain, function->name))
+        if (onnx_nodes_make_key(&key, function->domain, function->name))
             st = error_nomem(err, key.n, "the functions of a model");
         else if (map_find(&importer->functions, key.text, key.n, NULL))
             st = error_set(err, ASSAY_BAD_INPUT,
@@ -69,7 +69,7 @@ onnx_function_find(const struct onnx_importer *importer,
 
     if (!model->n_functions)
         return NULL;
-    if (!make_key(&key, node->domain, node->op_type)) {
+    if (!onnx_nodes_make_key(&key, node->domain, node->op_type)) {
         map_find(&importer->functions, key.text, key.n, &at);
     } else {
         for (at = 0; at < model->n_functions; at++) {
@@ -106,8 +106,8 @@ static enum assay_status check_ends(const struct onnx_op *op,
 }
 
 /* The nodes of a function in the place of the one that calls it. */
-static void import_function(struct onnx_call *call,
-                            const struct onnx_function *function)
+static void onnx_nodes_import_function(struct onnx_call *call,
+                                       const struct onnx_function *function)
 {
     struct onnx_frame *around = call->frame;
     struct onnx_frame frame = {.importer = around->importer,
@@ -156,7 +156,7 @@ static void import_call(struct onnx_call *call)
     const struct onnx_op *op;
 
     if (function) {
-        import_function(call, function);
+        onnx_nodes_import_function(call, function);
         return;
     }
     op = is_onnx_domain(call->node->domain)
@@ -168,7 +168,7 @@ static void import_call(struct onnx_call *call)
         op->import(call);
 }
 
-static enum assay_status find_inputs(struct onnx_call *call)
+static enum assay_status onnx_nodes_find_inputs(struct onnx_call *call)
 {
     for (size_t i = 0; i < call->n_inputs; i++) {
         const char *name = call->node->inputs[i];
@@ -208,8 +208,8 @@ static enum assay_status bind_outputs(struct onnx_call *call)
     return ASSAY_OK;
 }
 
-static void name_node(const struct onnx_node *node, size_t at,
-                      struct error *err)
+static void onnx_nodes_name_node(const struct onnx_node *node, size_t at,
+                                 struct error *err)
 {
     if (node->name[0])
         error_context(err, "node %.100s (%.40s)", node->name, node->op_type);
@@ -240,22 +240,23 @@ static enum assay_status import_node(struct onnx_frame *frame,
     call.outputs = ids + node->n_inputs;
     for (size_t i = 0; i < node->n_outputs; i++)
         call.outputs[i] = GRAPH_NONE;
-    call.st = find_inputs(&call);
+    call.st = onnx_nodes_find_inputs(&call);
     if (!call.st)
         import_call(&call);
     if (!call.st)
         call.st = bind_outputs(&call);
     if (call.st && frame->depth < 2) /* more would hide what failed */
-        name_node(node, at, err);
+        onnx_nodes_name_node(node, at, err);
     mem_free(ids);
     return call.st;
 }
 
 /* Before any node is imported a frame has the names of inputs and initializers
  * only, and what nodes make has others. */
-static enum assay_status check_outputs(const struct onnx_frame *frame,
-                                       const struct onnx_node *nodes, size_t n,
-                                       struct error *err)
+static enum assay_status
+onnx_nodes_check_outputs(const struct onnx_frame *frame,
+                         const struct onnx_node *nodes, size_t n,
+                         struct error *err)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < nodes[i].n_outputs; k++) {
@@ -267,7 +268,7 @@ static enum assay_status check_outputs(const struct onnx_frame *frame,
                       "its output '%.80s' has the name of an input or an "
                       "initializer",
                       name);
-            name_node(&nodes[i], i, err);
+            onnx_nodes_name_node(&nodes[i], i, err);
             return ASSAY_BAD_INPUT;
         }
     }
@@ -281,7 +282,7 @@ enum assay_status onnx_nodes_import(struct onnx_frame *frame,
     struct arena *arena = &frame->importer->texts;
     struct onnx_place *places = NULL;
     uint32_t *order = NULL;
-    enum assay_status st = check_outputs(frame, nodes, n, err);
+    enum assay_status st = onnx_nodes_check_outputs(frame, nodes, n, err);
 
     if (!st)
         st = onnx_nodes_sort(nodes, n, &order, err);

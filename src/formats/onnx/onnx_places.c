@@ -27,8 +27,9 @@ struct places {
 
 static const uint64_t has_modules = UINT64_C(1) << 63;
 
-static bool add_module(struct places *all, struct onnx_place *place,
-                       const char *name, size_t n, bool is_container)
+static bool onnx_places_add_module(struct places *all, struct onnx_place *place,
+                                   const char *name, size_t n,
+                                   bool is_container)
 {
     char *copy = arena_strndup(all->arena, name, n);
 
@@ -56,8 +57,8 @@ static size_t repeated(const struct str *path, const char *part, size_t n)
 }
 
 /* A part of the name between slashes: one module, or several by dots. */
-static bool add_part(struct places *all, struct onnx_place *place,
-                     const char *part, size_t n)
+static bool onnx_places_add_part(struct places *all, struct onnx_place *place,
+                                 const char *part, size_t n)
 {
     size_t skip = repeated(&all->path, part, n);
 
@@ -70,7 +71,8 @@ static bool add_part(struct places *all, struct onnx_place *place,
             length++;
         if (place->n_modules == max_modules - 1)
             length = n;
-        if (length && !add_module(all, place, part, length, length < n))
+        if (length &&
+            !onnx_places_add_module(all, place, part, length, length < n))
             return false;
         part += length;
         n -= length;
@@ -82,7 +84,7 @@ static bool add_part(struct places *all, struct onnx_place *place,
     return true;
 }
 
-static const char *make_name(struct places *all, size_t i)
+static const char *onnx_places_make_name(struct places *all, size_t i)
 {
     const struct onnx_node *node = &all->nodes[i];
     struct str text = {0};
@@ -116,10 +118,10 @@ static bool count_place(struct places *all, const struct onnx_place *place)
     return true;
 }
 
-static bool split_name(struct places *all, size_t i)
+static bool onnx_places_split_name(struct places *all, size_t i)
 {
     struct onnx_place *place = &all->places[i];
-    const char *name = make_name(all, i), *last = name;
+    const char *name = onnx_places_make_name(all, i), *last = name;
 
     str_clear(&all->path);
     place->modules =
@@ -134,20 +136,21 @@ static bool split_name(struct places *all, size_t i)
         size_t n = strcspn(part, "/");
 
         if (n && place->n_modules < max_modules - 1 &&
-            !add_part(all, place, part, n))
+            !onnx_places_add_part(all, place, part, n))
             return false;
         part += n + 1;
     }
     place->label = last;
     if (!place->n_modules) {
         place->label = "";
-        if (!add_module(all, place, last, strlen(last), false))
+        if (!onnx_places_add_module(all, place, last, strlen(last), false))
             return false;
     }
     return count_place(all, place);
 }
 
-static bool join_path(struct places *all, const struct onnx_place *place)
+static bool onnx_places_join_path(struct places *all,
+                                  const struct onnx_place *place)
 {
     str_clear(&all->path);
     for (size_t i = 0; i < place->n_modules; i++) {
@@ -164,7 +167,7 @@ static bool choose_label(struct places *all, size_t i)
     struct onnx_place *place = &all->places[i];
     uint64_t uses = 0;
 
-    if (!join_path(all, place))
+    if (!onnx_places_join_path(all, place))
         return false;
     map_find(&all->paths, str_text(&all->path), all->path.n, &uses);
     if (uses == 1) {
@@ -199,7 +202,7 @@ enum assay_status onnx_places_make(const struct onnx_node *nodes, size_t n,
     if (is_made)
         memset(all.places, 0, n * sizeof *all.places);
     for (size_t i = 0; is_made && i < n; i++)
-        is_made = split_name(&all, i);
+        is_made = onnx_places_split_name(&all, i);
     for (size_t i = 0; is_made && i < n; i++)
         is_made = choose_label(&all, i);
     map_release(&all.paths);

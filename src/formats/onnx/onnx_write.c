@@ -172,7 +172,7 @@ static const char *onnx_write_name(const struct onnx_sink *sink, uint32_t value)
 }
 
 /* "/layer1/0/conv1/Conv2d", or with the node's own name at the end. */
-static void name_node(struct onnx_export *to, size_t at)
+static void onnx_write_name_node(struct onnx_export *to, size_t at)
 {
     const struct node *node = graph_node(to->sink.graph, at);
     const char *chain[64];
@@ -219,7 +219,7 @@ static void name_outputs(struct onnx_export *to)
 }
 
 /* Outputs that share a value, or are inputs or constants themselves. */
-static void copy_outputs(struct onnx_export *to)
+static void onnx_write_copy_outputs(struct onnx_export *to)
 {
     for (size_t i = 0; i < graph_output_count(to->sink.graph) && !to->st; i++) {
         const char *name, *from;
@@ -460,10 +460,10 @@ static bool put_model_head(struct str *head, int64_t opset, size_t graph_bytes)
     return is_put;
 }
 
-static enum assay_status write_file(struct onnx_export *to,
-                                    const struct str *ends,
-                                    const struct leaves *leaves,
-                                    const char *path)
+static enum assay_status onnx_write_file(struct onnx_export *to,
+                                         const struct str *ends,
+                                         const struct leaves *leaves,
+                                         const char *path)
 {
     struct str head = {0};
     size_t bytes = to->nodes.n + to->initializers.n + ends->n + leaves->bytes;
@@ -500,13 +500,13 @@ static void export_nodes(struct onnx_export *to)
 {
     for (size_t i = 0; i < graph_node_count(to->sink.graph) && !to->st; i++) {
         to->sink.node = graph_node(to->sink.graph, i);
-        name_node(to, i);
+        onnx_write_name_node(to, i);
         if (to->sink.node->op->to_onnx)
             to->sink.node->op->to_onnx(&to->sink);
         else
             onnx_write_refuse(&to->sink, "ONNX has no such op");
     }
-    copy_outputs(to);
+    onnx_write_copy_outputs(to);
 }
 
 static enum assay_status export_graph(struct onnx_export *to,
@@ -528,7 +528,7 @@ static enum assay_status export_graph(struct onnx_export *to,
             to->st = make_head(to, i, leaves);
     }
     if (!to->st)
-        to->st = write_file(to, &ends, leaves, path);
+        to->st = onnx_write_file(to, &ends, leaves, path);
     str_release(&ends);
     return to->st;
 }

@@ -12,7 +12,7 @@ struct wire wire_open(struct wire_bytes message)
     return wire;
 }
 
-static bool stop(struct wire *wire)
+static bool wire_stop(struct wire *wire)
 {
     wire->is_bad = true;
     wire->at = wire->end;
@@ -31,26 +31,26 @@ bool wire_varint(struct wire *wire, uint64_t *value)
         if (byte < 128)
             return true;
     }
-    return stop(wire);
+    return wire_stop(wire);
 }
 
-static bool take(struct wire *wire, size_t n, const unsigned char **bytes)
+static bool wire_take(struct wire *wire, size_t n, const unsigned char **bytes)
 {
     if ((size_t)(wire->end - wire->at) < n)
-        return stop(wire);
+        return wire_stop(wire);
     *bytes = wire->at;
     wire->at += n;
     return true;
 }
 
-static bool read_bytes(struct wire *wire, struct wire_bytes *bytes)
+static bool wire_read_bytes(struct wire *wire, struct wire_bytes *bytes)
 {
     uint64_t n;
 
     if (!wire_varint(wire, &n) || n > SIZE_MAX)
-        return stop(wire);
+        return wire_stop(wire);
     bytes->n = (size_t)n;
-    return take(wire, bytes->n, &bytes->at);
+    return wire_take(wire, bytes->n, &bytes->at);
 }
 
 bool wire_next(struct wire *wire, struct wire_field *field)
@@ -62,24 +62,24 @@ bool wire_next(struct wire *wire, struct wire_field *field)
     if (!wire_varint(wire, &tag))
         return false;
     if (tag >> 3 == 0 || tag >> 3 > UINT32_MAX)
-        return stop(wire);
+        return wire_stop(wire);
     field->number = (uint32_t)(tag >> 3);
     field->type = (enum wire_type)(tag & 7);
     switch (field->type) {
     case WIRE_VARINT:
-        return wire_varint(wire, &field->value) || stop(wire);
+        return wire_varint(wire, &field->value) || wire_stop(wire);
     case WIRE_FIXED64:
-        if (!take(wire, 8, &bytes))
+        if (!wire_take(wire, 8, &bytes))
             return false;
         field->value = le64(bytes);
         return true;
     case WIRE_BYTES:
-        return read_bytes(wire, &field->bytes);
+        return wire_read_bytes(wire, &field->bytes);
     case WIRE_FIXED32:
-        if (!take(wire, 4, &bytes))
+        if (!wire_take(wire, 4, &bytes))
             return false;
         field->value = le32(bytes);
         return true;
     }
-    return stop(wire); /* groups, which ended with proto1 */
+    return wire_stop(wire); /* groups, which ended with proto1 */
 }

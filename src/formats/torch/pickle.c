@@ -58,8 +58,9 @@ enum opcode {
 
 /* ---- values ----------------------------------------------------------- */
 
-static enum assay_status read_text(struct pickle *pickle, unsigned length_bytes,
-                                   struct error *err)
+static enum assay_status pickle_read_text(struct pickle *pickle,
+                                          unsigned length_bytes,
+                                          struct error *err)
 {
     struct pickle_value *value = pickle_value_new(&pickle->arena, PICKLE_TEXT);
     struct pickle_text text = {0};
@@ -72,8 +73,8 @@ static enum assay_status read_text(struct pickle *pickle, unsigned length_bytes,
     return pickle_push(pickle, value, err);
 }
 
-static enum assay_status read_integer(struct pickle *pickle, unsigned n_bytes,
-                                      struct error *err)
+static enum assay_status
+pickle_read_integer(struct pickle *pickle, unsigned n_bytes, struct error *err)
 {
     uint64_t number = 0;
     enum assay_status st = pickle_take_number(pickle, n_bytes, &number, err);
@@ -86,8 +87,9 @@ static enum assay_status read_integer(struct pickle *pickle, unsigned n_bytes,
 }
 
 /* Two's complement, as many bytes as it takes. */
-static enum assay_status read_long(struct pickle *pickle, unsigned length_bytes,
-                                   struct error *err)
+static enum assay_status pickle_read_long(struct pickle *pickle,
+                                          unsigned length_bytes,
+                                          struct error *err)
 {
     struct pickle_value *value;
     struct pickle_text text = {0};
@@ -129,8 +131,8 @@ static enum assay_status make_tuple(struct pickle *pickle, size_t n,
 }
 
 /* Moves the n values on top into the list below them. */
-static enum assay_status append(struct pickle *pickle, size_t n,
-                                struct error *err)
+static enum assay_status pickle_append(struct pickle *pickle, size_t n,
+                                       struct error *err)
 {
     size_t from = pickle->n_stack - n;
     enum assay_status st = ASSAY_OK;
@@ -207,7 +209,7 @@ static enum assay_status stack_global(struct pickle *pickle, struct error *err)
     return push_global(pickle, &module->text, &name->text, err);
 }
 
-static enum assay_status reduce(struct pickle *pickle, struct error *err)
+static enum assay_status pickle_reduce(struct pickle *pickle, struct error *err)
 {
     struct pickle_value *arguments = pickle_pop(pickle),
                         *global = pickle_pop(pickle), *made;
@@ -221,7 +223,7 @@ static enum assay_status reduce(struct pickle *pickle, struct error *err)
 }
 
 /* An ordered dict may carry attributes (PyTorch's _metadata): not needed. */
-static enum assay_status build(struct pickle *pickle, struct error *err)
+static enum assay_status pickle_build(struct pickle *pickle, struct error *err)
 {
     struct pickle_value *state = pickle_pop(pickle),
                         *object = pickle_top(pickle);
@@ -231,7 +233,8 @@ static enum assay_status build(struct pickle *pickle, struct error *err)
     return ASSAY_OK;
 }
 
-static enum assay_status resolve(struct pickle *pickle, struct error *err)
+static enum assay_status pickle_resolve(struct pickle *pickle,
+                                        struct error *err)
 {
     struct pickle_value *id = pickle_pop(pickle), *storage;
     enum assay_status st;
@@ -260,15 +263,15 @@ static enum assay_status run_literal(struct pickle *pickle, enum opcode opcode,
         return pickle_push_integer(pickle, PICKLE_BOOL, opcode == OP_NEWTRUE,
                                    err);
     case OP_BININT1:
-        return read_integer(pickle, 1, err);
+        return pickle_read_integer(pickle, 1, err);
     case OP_BININT2:
-        return read_integer(pickle, 2, err);
+        return pickle_read_integer(pickle, 2, err);
     case OP_BININT:
-        return read_integer(pickle, 4, err);
+        return pickle_read_integer(pickle, 4, err);
     case OP_LONG1:
-        return read_long(pickle, 1, err);
+        return pickle_read_long(pickle, 1, err);
     case OP_LONG4:
-        return read_long(pickle, 4, err);
+        return pickle_read_long(pickle, 4, err);
     case OP_BINFLOAT:
         return pickle_take(pickle, 8)
                    ? pickle_push_kind(pickle, PICKLE_PLAIN, err)
@@ -276,14 +279,14 @@ static enum assay_status run_literal(struct pickle *pickle, enum opcode opcode,
     case OP_SHORT_BINUNICODE:
     case OP_SHORT_BINSTRING:
     case OP_SHORT_BINBYTES:
-        return read_text(pickle, 1, err);
+        return pickle_read_text(pickle, 1, err);
     case OP_BINUNICODE:
     case OP_BINSTRING:
     case OP_BINBYTES:
-        return read_text(pickle, 4, err);
+        return pickle_read_text(pickle, 4, err);
     case OP_BINUNICODE8:
     case OP_BINBYTES8:
-        return read_text(pickle, 8, err);
+        return pickle_read_text(pickle, 8, err);
     case OP_EMPTY_LIST:
         return pickle_push_kind(pickle, PICKLE_LIST, err);
     case OP_EMPTY_DICT:
@@ -313,7 +316,7 @@ static enum assay_status run_marked(struct pickle *pickle, enum opcode opcode,
     if (opcode == OP_TUPLE)
         return make_tuple(pickle, n, err);
     if (opcode == OP_APPENDS)
-        return append(pickle, n, err);
+        return pickle_append(pickle, n, err);
     if (opcode == OP_SETITEMS)
         return set_items(pickle, n, err);
     pickle->n_stack -= n;
@@ -374,18 +377,18 @@ static enum assay_status run_other(struct pickle *pickle, enum opcode opcode,
     case OP_TUPLE3:
         return make_tuple(pickle, 3, err);
     case OP_APPEND:
-        return append(pickle, 1, err);
+        return pickle_append(pickle, 1, err);
     case OP_SETITEM:
         return set_items(pickle, 2, err);
     case OP_STACK_GLOBAL:
         return stack_global(pickle, err);
     case OP_REDUCE:
     case OP_NEWOBJ:
-        return reduce(pickle, err);
+        return pickle_reduce(pickle, err);
     case OP_BUILD:
-        return build(pickle, err);
+        return pickle_build(pickle, err);
     case OP_BINPERSID:
-        return resolve(pickle, err);
+        return pickle_resolve(pickle, err);
     }
     return error_set(err, ASSAY_UNSUPPORTED,
                      "its pickle uses opcode 0x%02x, which is not among those "

@@ -31,8 +31,9 @@ static enum assay_status next_pickle(struct legacy_file *file,
 }
 
 /* Magic number, version and facts: the first was looked at by the caller. */
-static enum assay_status read_head(struct legacy_file *file,
-                                   struct pickle *pickle, struct error *err)
+static enum assay_status torch_legacy_read_head(struct legacy_file *file,
+                                                struct pickle *pickle,
+                                                struct error *err)
 {
     struct pickle_value *magic, *version, *facts = NULL;
     const struct pickle_value *is_little;
@@ -56,11 +57,10 @@ static enum assay_status read_head(struct legacy_file *file,
     return ASSAY_OK;
 }
 
-static enum assay_status find_storage(void *context,
-                                      const struct torch_storage *storage,
-                                      const unsigned char **bytes,
-                                      struct checkpoint_part **part,
-                                      struct error *err)
+static enum assay_status
+torch_legacy_find_storage(void *context, const struct torch_storage *storage,
+                          const unsigned char **bytes,
+                          struct checkpoint_part **part, struct error *err)
 {
     struct legacy_file *file = context;
     size_t n;
@@ -132,11 +132,12 @@ static enum assay_status pass_storages(struct legacy_file *file,
     return st;
 }
 
-static enum assay_status read_object(struct checkpoint *checkpoint,
-                                     struct legacy_file *file,
-                                     struct pickle *pickle, struct error *err)
+static enum assay_status torch_legacy_read_object(struct checkpoint *checkpoint,
+                                                  struct legacy_file *file,
+                                                  struct pickle *pickle,
+                                                  struct error *err)
 {
-    struct torch_storages storages = {find_storage, file};
+    struct torch_storages storages = {torch_legacy_find_storage, file};
     struct pickle_value *root = NULL, *keys = NULL;
     struct map sizes = {0};
     enum assay_status st = next_pickle(file, pickle, &root, err);
@@ -162,9 +163,9 @@ enum assay_status torch_legacy_read(struct checkpoint *checkpoint,
     enum assay_status st = pickle_new(&pickle, err);
 
     if (!st)
-        st = read_head(&file, pickle, err);
+        st = torch_legacy_read_head(&file, pickle, err);
     if (!st)
-        st = read_object(checkpoint, &file, pickle, err);
+        st = torch_legacy_read_object(checkpoint, &file, pickle, err);
     pickle_free(pickle);
     map_release(&file.positions);
     return st;

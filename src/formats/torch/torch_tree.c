@@ -31,8 +31,9 @@ static bool holds_others(const struct pickle_value *value)
            value->kind == PICKLE_TUPLE;
 }
 
-static enum assay_status
-enter(struct walk *walk, const struct pickle_value *value, struct error *err)
+static enum assay_status torch_tree_enter(struct walk *walk,
+                                          const struct pickle_value *value,
+                                          struct error *err)
 {
     if (walk->depth == max_depth)
         return error_set(err, ASSAY_BAD_INPUT,
@@ -91,8 +92,9 @@ static enum assay_status add_tensor(struct walk *walk,
     return checkpoint_add(walk->checkpoint, &view, err);
 }
 
-static enum assay_status
-visit(struct walk *walk, const struct pickle_value *value, struct error *err)
+static enum assay_status torch_tree_visit(struct walk *walk,
+                                          const struct pickle_value *value,
+                                          struct error *err)
 {
     if (++walk->n_steps > max_steps)
         return error_set(err, ASSAY_BAD_INPUT,
@@ -101,11 +103,11 @@ visit(struct walk *walk, const struct pickle_value *value, struct error *err)
                          (int)max_steps);
     if (value->kind == PICKLE_TENSOR)
         return add_tensor(walk, value->tensor, err);
-    return holds_others(value) ? enter(walk, value, err) : ASSAY_OK;
+    return holds_others(value) ? torch_tree_enter(walk, value, err) : ASSAY_OK;
 }
 
 /* The next item of the innermost level, or out of it. */
-static enum assay_status step(struct walk *walk, struct error *err)
+static enum assay_status torch_tree_step(struct walk *walk, struct error *err)
 {
     struct level *level = &walk->levels[walk->depth - 1];
     const struct pickle_item *item = level->next;
@@ -122,7 +124,7 @@ static enum assay_status step(struct walk *walk, struct error *err)
         walk->outer_bytes = walk->name.n;
     level->next = item->next;
     level->index++;
-    return visit(walk, item->value, err);
+    return torch_tree_visit(walk, item->value, err);
 }
 
 enum assay_status torch_tree_add(struct checkpoint *checkpoint,
@@ -131,10 +133,10 @@ enum assay_status torch_tree_add(struct checkpoint *checkpoint,
                                  struct error *err)
 {
     struct walk walk = {.checkpoint = checkpoint, .storages = storages};
-    enum assay_status st = visit(&walk, root, err);
+    enum assay_status st = torch_tree_visit(&walk, root, err);
 
     while (!st && walk.depth)
-        st = step(&walk, err);
+        st = torch_tree_step(&walk, err);
     str_release(&walk.name);
     return st;
 }

@@ -93,8 +93,8 @@ static bool is_natural(const struct pickle_value *value)
 }
 
 /* Up to SHAPE_MAX_RANK natural numbers from a tuple. */
-static bool read_numbers(const struct pickle_value *tuple, int64_t *numbers,
-                         int *n)
+static bool torch_values_read_numbers(const struct pickle_value *tuple,
+                                      int64_t *numbers, int *n)
 {
     *n = 0;
     if (!tuple || tuple->kind != PICKLE_TUPLE ||
@@ -129,10 +129,10 @@ static enum assay_status make_tensor(struct arena *arena,
     *tensor = (struct torch_tensor){.storage = storage->storage,
                                     .offset = offset->integer};
     (*out)->tensor = tensor;
-    if (!read_numbers(pickle_items_at(arguments, 2), tensor->shape.dims,
-                      &tensor->shape.rank) ||
-        !read_numbers(pickle_items_at(arguments, 3), tensor->strides,
-                      &n_strides) ||
+    if (!torch_values_read_numbers(pickle_items_at(arguments, 2),
+                                   tensor->shape.dims, &tensor->shape.rank) ||
+        !torch_values_read_numbers(pickle_items_at(arguments, 3),
+                                   tensor->strides, &n_strides) ||
         n_strides != tensor->shape.rank)
         return bad_arguments(global, err);
     return ASSAY_OK;

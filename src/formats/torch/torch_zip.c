@@ -19,10 +19,10 @@ struct zip_file {
     struct str name;                /* of the entry looked for */
 };
 
-static enum assay_status find_entry(struct zip_file *file, const char *prefix,
-                                    const char *name, size_t name_bytes,
-                                    const struct zip_entry **out,
-                                    struct error *err)
+static enum assay_status
+torch_zip_find_entry(struct zip_file *file, const char *prefix,
+                     const char *name, size_t name_bytes,
+                     const struct zip_entry **out, struct error *err)
 {
     str_clear(&file->name);
     if (str_append(&file->name, str_text(&file->folder)) ||
@@ -43,7 +43,7 @@ static enum assay_status find_intact(struct zip_file *file, const char *name,
                                      const struct zip_entry **out,
                                      struct error *err)
 {
-    enum assay_status st = find_entry(file, name, "", 0, out, err);
+    enum assay_status st = torch_zip_find_entry(file, name, "", 0, out, err);
 
     return st || !*out ? st : zip_entry_check(*out, err);
 }
@@ -66,19 +66,19 @@ static enum assay_status find_part(struct zip_file *file,
     return ASSAY_OK;
 }
 
-static enum assay_status find_storage(void *context,
-                                      const struct torch_storage *storage,
-                                      const unsigned char **bytes,
-                                      struct checkpoint_part **part,
-                                      struct error *err)
+static enum assay_status
+torch_zip_find_storage(void *context, const struct torch_storage *storage,
+                       const unsigned char **bytes,
+                       struct checkpoint_part **part, struct error *err)
 {
     struct zip_file *file = context;
     size_t n;
     const struct zip_entry *entry = NULL;
-    enum assay_status st = storage->key.n > CHECKPOINT_MAX_NAME
-                               ? ASSAY_OK
-                               : find_entry(file, "data/", storage->key.bytes,
-                                            storage->key.n, &entry, err);
+    enum assay_status st =
+        storage->key.n > CHECKPOINT_MAX_NAME
+            ? ASSAY_OK
+            : torch_zip_find_entry(file, "data/", storage->key.bytes,
+                                   storage->key.n, &entry, err);
 
     if (st)
         return st;
@@ -94,7 +94,8 @@ static enum assay_status find_storage(void *context,
 }
 
 /* The archive's files lie in one folder, which is called after the file. */
-static enum assay_status find_folder(struct zip_file *file, struct error *err)
+static enum assay_status torch_zip_find_folder(struct zip_file *file,
+                                               struct error *err)
 {
     static const char pickle[] = "/data.pkl";
     size_t n = sizeof pickle - 1;
@@ -131,7 +132,7 @@ static enum assay_status read_pickle(struct checkpoint *checkpoint,
                                      struct zip_file *file,
                                      struct pickle *pickle, struct error *err)
 {
-    struct torch_storages storages = {find_storage, file};
+    struct torch_storages storages = {torch_zip_find_storage, file};
     const struct zip_entry *entry = NULL;
     struct pickle_value *root = NULL;
     size_t used;
@@ -159,7 +160,7 @@ enum assay_status torch_zip_read(struct checkpoint *checkpoint,
                              "the parts of a file");
     }
     if (!st)
-        st = find_folder(&file, err);
+        st = torch_zip_find_folder(&file, err);
     if (!st)
         st = check_byte_order(&file, err);
     if (!st)

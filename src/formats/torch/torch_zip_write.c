@@ -52,13 +52,14 @@ static void put_op(struct sink *sink, enum opcode opcode)
     sink_write(sink, &byte, 1);
 }
 
-static void put_global(struct sink *sink, const char *module, const char *name)
+static void torch_zip_write_put_global(struct sink *sink, const char *module,
+                                       const char *name)
 {
     put_op(sink, PICKLE_GLOBAL);
     sink_printf(sink, "%s\n%s\n", module, name);
 }
 
-static void put_text(struct sink *sink, const char *text)
+static void torch_zip_write_put_text(struct sink *sink, const char *text)
 {
     unsigned char length[4];
 
@@ -68,7 +69,7 @@ static void put_text(struct sink *sink, const char *text)
     sink_puts(sink, text);
 }
 
-static void put_number(struct sink *sink, uint64_t number)
+static void torch_zip_write_put_number(struct sink *sink, uint64_t number)
 {
     unsigned char bytes[9] = {8};
 
@@ -79,7 +80,7 @@ static void put_number(struct sink *sink, uint64_t number)
 
 static void put_ordered_dict(struct sink *sink)
 {
-    put_global(sink, "collections", "OrderedDict");
+    torch_zip_write_put_global(sink, "collections", "OrderedDict");
     put_op(sink, PICKLE_EMPTY_TUPLE);
     put_op(sink, PICKLE_REDUCE);
 }
@@ -88,7 +89,7 @@ static void put_shape(struct sink *sink, const struct shape *shape)
 {
     put_op(sink, PICKLE_MARK);
     for (int i = 0; i < shape->rank; i++)
-        put_number(sink, (uint64_t)shape->dims[i]);
+        torch_zip_write_put_number(sink, (uint64_t)shape->dims[i]);
     put_op(sink, PICKLE_TUPLE);
 }
 
@@ -100,7 +101,7 @@ static void put_strides(struct sink *sink, const struct shape *shape)
 
         for (int k = i + 1; k < shape->rank; k++)
             stride *= (uint64_t)shape->dims[k];
-        put_number(sink, stride);
+        torch_zip_write_put_number(sink, stride);
     }
     put_op(sink, PICKLE_TUPLE);
 }
@@ -122,23 +123,24 @@ static const char *storage_class(enum dtype dtype)
 
 /* The arguments of _rebuild_tensor_v2(): storage, offset, size, stride,
  * requires_grad, hooks. */
-static void put_tensor(struct sink *sink, const struct tensor *tensor,
-                       size_t number)
+static void torch_zip_write_put_tensor(struct sink *sink,
+                                       const struct tensor *tensor,
+                                       size_t number)
 {
     char key[24];
 
     snprintf(key, sizeof key, "%zu", number);
-    put_global(sink, "torch._utils", "_rebuild_tensor_v2");
+    torch_zip_write_put_global(sink, "torch._utils", "_rebuild_tensor_v2");
     put_op(sink, PICKLE_MARK);
     put_op(sink, PICKLE_MARK);
-    put_text(sink, "storage");
-    put_global(sink, "torch", storage_class(tensor->dtype));
-    put_text(sink, key);
-    put_text(sink, "cpu");
-    put_number(sink, tensor_elements(tensor));
+    torch_zip_write_put_text(sink, "storage");
+    torch_zip_write_put_global(sink, "torch", storage_class(tensor->dtype));
+    torch_zip_write_put_text(sink, key);
+    torch_zip_write_put_text(sink, "cpu");
+    torch_zip_write_put_number(sink, tensor_elements(tensor));
     put_op(sink, PICKLE_TUPLE);
     put_op(sink, PICKLE_PERSISTENT);
-    put_number(sink, 0);
+    torch_zip_write_put_number(sink, 0);
     put_shape(sink, &tensor->shape);
     put_strides(sink, &tensor->shape);
     put_op(sink, PICKLE_FALSE);
@@ -158,8 +160,8 @@ static enum assay_status make_pickle(const struct named_tensor *tensors,
     put_ordered_dict(&sink);
     put_op(&sink, PICKLE_MARK);
     for (size_t i = 0; i < n; i++) {
-        put_text(&sink, tensors[i].name);
-        put_tensor(&sink, tensors[i].tensor, i);
+        torch_zip_write_put_text(&sink, tensors[i].name);
+        torch_zip_write_put_tensor(&sink, tensors[i].tensor, i);
     }
     put_op(&sink, PICKLE_SET_ITEMS);
     put_op(&sink, PICKLE_STOP);
@@ -208,7 +210,8 @@ static void write_header(struct archive *archive, const struct entry *entry)
     sink_write(archive->sink, (const char *)extra, 4 + padding);
 }
 
-static void add_line(struct archive *archive, const struct entry *entry)
+static void torch_zip_write_add_line(struct archive *archive,
+                                     const struct entry *entry)
 {
     unsigned char line[central_bytes] = {'P', 'K', 1, 2};
 
@@ -220,8 +223,8 @@ static void add_line(struct archive *archive, const struct entry *entry)
     archive->n++;
 }
 
-static void add_entry(struct archive *archive, const char *tail,
-                      const void *data, size_t n)
+static void torch_zip_write_add_entry(struct archive *archive, const char *tail,
+                                      const void *data, size_t n)
 {
     struct entry entry = {
         .bytes = (uint32_t)n,
@@ -232,10 +235,10 @@ static void add_entry(struct archive *archive, const char *tail,
     snprintf(entry.name, sizeof entry.name, "%s/%s", folder, tail);
     write_header(archive, &entry);
     sink_write(archive->sink, data, n);
-    add_line(archive, &entry);
+    torch_zip_write_add_line(archive, &entry);
 }
 
-static void finish(struct archive *archive)
+static void torch_zip_write_finish(struct archive *archive)
 {
     unsigned char end[end_bytes] = {'P', 'K', 5, 6};
 
@@ -278,16 +281,17 @@ static enum assay_status write_archive(const struct named_tensor *tensors,
     enum assay_status st;
 
     archive.lines = sink_to_str(&archive.directory);
-    add_entry(&archive, "data.pkl", pickle->text, pickle->n);
+    torch_zip_write_add_entry(&archive, "data.pkl", pickle->text, pickle->n);
     for (size_t i = 0; i < n && !sink->failed_errno; i++) {
         char tail[max_entry_name];
 
         snprintf(tail, sizeof tail, "data/%zu", i);
-        add_entry(&archive, tail, tensor_data(tensors[i].tensor),
-                  tensor_bytes(tensors[i].tensor));
+        torch_zip_write_add_entry(&archive, tail,
+                                  tensor_data(tensors[i].tensor),
+                                  tensor_bytes(tensors[i].tensor));
     }
-    add_entry(&archive, "version", "3\n", 2);
-    finish(&archive);
+    torch_zip_write_add_entry(&archive, "version", "3\n", 2);
+    torch_zip_write_finish(&archive);
     st = sink_status(&archive.lines, err);
     str_release(&archive.directory);
     return st;

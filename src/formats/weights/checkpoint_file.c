@@ -20,8 +20,8 @@ const char *checkpoint_kind_text(enum checkpoint_kind kind)
     return "?";
 }
 
-static bool begins_with(const unsigned char *bytes, size_t n, const void *what,
-                        size_t what_bytes)
+static bool checkpoint_file_begins_with(const unsigned char *bytes, size_t n,
+                                        const void *what, size_t what_bytes)
 {
     return n >= what_bytes && memcmp(bytes, what, what_bytes) == 0;
 }
@@ -36,16 +36,16 @@ static enum assay_status find_kind(const unsigned char *bytes, size_t n,
                                  "\x50\x19.";
     static const char hdf5[] = "\x89HDF\r\n\x1a\n";
 
-    if (begins_with(bytes, n, zip, sizeof zip - 1))
+    if (checkpoint_file_begins_with(bytes, n, zip, sizeof zip - 1))
         *kind = CHECKPOINT_TORCH_ZIP;
-    else if (begins_with(bytes, n, legacy, sizeof legacy - 1))
+    else if (checkpoint_file_begins_with(bytes, n, legacy, sizeof legacy - 1))
         *kind = CHECKPOINT_TORCH_LEGACY;
     else if (n > 8 && bytes[8] == '{')
         *kind = CHECKPOINT_SAFETENSORS;
     else if (n > 0 && bytes[0] == 0x80)
         return error_set(err, ASSAY_UNSUPPORTED,
                          "it is a pickle that torch.save did not write");
-    else if (begins_with(bytes, n, hdf5, sizeof hdf5 - 1))
+    else if (checkpoint_file_begins_with(bytes, n, hdf5, sizeof hdf5 - 1))
         return error_set(err, ASSAY_UNSUPPORTED,
                          "it is an HDF5 file; PyTorch checkpoints and "
                          "safetensors are read");
@@ -56,8 +56,8 @@ static enum assay_status find_kind(const unsigned char *bytes, size_t n,
     return ASSAY_OK;
 }
 
-static enum assay_status read_kind(struct checkpoint *checkpoint,
-                                   struct error *err)
+static enum assay_status
+checkpoint_file_read_kind(struct checkpoint *checkpoint, struct error *err)
 {
     const unsigned char *bytes = buffer_data(checkpoint->file);
     size_t n = buffer_bytes(checkpoint->file);
@@ -87,7 +87,7 @@ enum assay_status checkpoint_read(struct buffer *file, struct checkpoint **out,
         return error_nomem(err, sizeof *checkpoint, "a checkpoint");
     buffer_share(file);
     checkpoint->file = file;
-    st = read_kind(checkpoint, err);
+    st = checkpoint_file_read_kind(checkpoint, err);
     if (st) {
         checkpoint_free(checkpoint);
         return st;

@@ -57,7 +57,7 @@ static void dense_strides(const struct shape *shape, int64_t *strides)
 }
 
 /* Dimensions of one element may have any stride. */
-static bool is_dense(const struct checkpoint_tensor *tensor)
+static bool checkpoint_tensor_is_dense(const struct checkpoint_tensor *tensor)
 {
     int64_t wanted[SHAPE_MAX_RANK];
 
@@ -70,8 +70,8 @@ static bool is_dense(const struct checkpoint_tensor *tensor)
 }
 
 /* The last element that the view reaches is one of those that there are. */
-static bool fits(const struct checkpoint_view *view,
-                 const struct checkpoint_tensor *tensor)
+static bool checkpoint_tensor_fits(const struct checkpoint_view *view,
+                                   const struct checkpoint_tensor *tensor)
 {
     size_t last = view->first, span;
 
@@ -110,16 +110,18 @@ static enum assay_status check_view(const struct checkpoint *checkpoint,
         memcpy(tensor->strides, view->strides, sizeof tensor->strides);
     else
         dense_strides(&view->shape, tensor->strides);
-    if (!is_plausible(checkpoint, bytes) || !fits(view, tensor))
+    if (!is_plausible(checkpoint, bytes) ||
+        !checkpoint_tensor_fits(view, tensor))
         return error_set(err, ASSAY_BAD_INPUT,
                          "its shape wants more elements than are stored");
     tensor->first = view->elements + view->first * dtype_bytes(view->dtype);
     return ASSAY_OK;
 }
 
-static enum assay_status check_name(const struct checkpoint *checkpoint,
-                                    const struct checkpoint_view *view,
-                                    struct error *err)
+static enum assay_status
+checkpoint_tensor_check_name(const struct checkpoint *checkpoint,
+                             const struct checkpoint_view *view,
+                             struct error *err)
 {
     if (view->name_bytes > CHECKPOINT_MAX_NAME ||
         memchr(view->name, '\0', view->name_bytes))
@@ -136,9 +138,10 @@ static enum assay_status check_name(const struct checkpoint *checkpoint,
     return ASSAY_OK;
 }
 
-static enum assay_status keep(struct checkpoint *checkpoint,
-                              const struct checkpoint_tensor *tensor,
-                              struct error *err)
+static enum assay_status
+checkpoint_tensor_keep(struct checkpoint *checkpoint,
+                       const struct checkpoint_tensor *tensor,
+                       struct error *err)
 {
     struct checkpoint_tensor *moved =
         vec_reserve(checkpoint->tensors, &checkpoint->capacity,
@@ -162,7 +165,7 @@ enum assay_status checkpoint_add(struct checkpoint *checkpoint,
                                        .shape = view->shape,
                                        .part = view->part,
                                        .outer_bytes = view->outer_bytes};
-    enum assay_status st = check_name(checkpoint, view, err);
+    enum assay_status st = checkpoint_tensor_check_name(checkpoint, view, err);
 
     if (st)
         return st;
@@ -174,7 +177,7 @@ enum assay_status checkpoint_add(struct checkpoint *checkpoint,
     tensor.name =
         arena_strndup(&checkpoint->names, view->name, view->name_bytes);
     return tensor.name
-               ? keep(checkpoint, &tensor, err)
+               ? checkpoint_tensor_keep(checkpoint, &tensor, err)
                : error_nomem(err, view->name_bytes, "the name of a tensor");
 }
 
@@ -246,7 +249,7 @@ enum assay_status checkpoint_load(const struct checkpoint *checkpoint, size_t i,
     const struct checkpoint_tensor *tensor = &checkpoint->tensors[i];
     const unsigned char *file = buffer_data(checkpoint->file);
     size_t size = dtype_bytes(tensor->dtype);
-    bool is_whole = tensor->first && is_dense(tensor);
+    bool is_whole = tensor->first && checkpoint_tensor_is_dense(tensor);
     enum assay_status st = check_part(checkpoint, tensor->part, err);
 
     *out = (struct tensor){0};
@@ -272,7 +275,8 @@ enum assay_status checkpoint_load(const struct checkpoint *checkpoint, size_t i,
 
 /* ---- unwrapping ------------------------------------------------------- */
 
-static bool is_in(const struct checkpoint_tensor *tensor, const char *dict)
+static bool checkpoint_tensor_is_in(const struct checkpoint_tensor *tensor,
+                                    const char *dict)
 {
     return tensor->outer_bytes == strlen(dict) &&
            memcmp(tensor->name, dict, tensor->outer_bytes) == 0;
@@ -286,7 +290,7 @@ static bool keep_dict(struct checkpoint *checkpoint, const char *dict)
     for (size_t i = 0; i < checkpoint->n; i++) {
         struct checkpoint_tensor tensor = checkpoint->tensors[i];
 
-        if (!is_in(&tensor, dict))
+        if (!checkpoint_tensor_is_in(&tensor, dict))
             continue;
         tensor.name += tensor.outer_bytes + 1;
         tensor.outer_bytes = 0;
@@ -298,7 +302,7 @@ static bool keep_dict(struct checkpoint *checkpoint, const char *dict)
 }
 
 /* torch.nn.DataParallel puts it before the names of the model it wraps. */
-static void drop_module(struct checkpoint *checkpoint)
+static void checkpoint_tensor_drop_module(struct checkpoint *checkpoint)
 {
     static const char prefix[] = "module.";
     size_t n = sizeof prefix - 1;
@@ -323,7 +327,7 @@ enum assay_status checkpoint_unwrap(struct checkpoint *checkpoint,
         if (keep_dict(checkpoint, dicts[i]))
             break;
     }
-    drop_module(checkpoint);
+    checkpoint_tensor_drop_module(checkpoint);
     map_release(&checkpoint->by_name);
     for (size_t i = 0; i < checkpoint->n; i++) {
         if (map_put_text(&checkpoint->by_name, checkpoint->tensors[i].name, i))

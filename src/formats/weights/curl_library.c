@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool find(void *handle, const char *name, void *function)
+static bool curl_library_find(void *handle, const char *name, void *function)
 {
     void *symbol = dlsym(handle, name);
 
@@ -23,13 +23,17 @@ enum assay_status curl_library_load(struct curl_library *library,
         return error_set(err, ASSAY_UNSUPPORTED,
                          "libcurl.so.4, which fetches files, cannot be "
                          "loaded; is the library installed?");
-    if (!find(handle, "curl_global_init", &library->global_init) ||
-        !find(handle, "curl_easy_init", &library->easy_init) ||
-        !find(handle, "curl_easy_setopt", &library->easy_setopt) ||
-        !find(handle, "curl_easy_perform", &library->easy_perform) ||
-        !find(handle, "curl_easy_getinfo", &library->easy_getinfo) ||
-        !find(handle, "curl_easy_strerror", &library->easy_strerror) ||
-        !find(handle, "curl_easy_cleanup", &library->easy_cleanup) ||
+    if (!curl_library_find(handle, "curl_global_init", &library->global_init) ||
+        !curl_library_find(handle, "curl_easy_init", &library->easy_init) ||
+        !curl_library_find(handle, "curl_easy_setopt", &library->easy_setopt) ||
+        !curl_library_find(handle, "curl_easy_perform",
+                           &library->easy_perform) ||
+        !curl_library_find(handle, "curl_easy_getinfo",
+                           &library->easy_getinfo) ||
+        !curl_library_find(handle, "curl_easy_strerror",
+                           &library->easy_strerror) ||
+        !curl_library_find(handle, "curl_easy_cleanup",
+                           &library->easy_cleanup) ||
         library->global_init(CURL_GLOBAL_DEFAULT))
         return error_set(err, ASSAY_UNSUPPORTED,
                          "libcurl.so.4 is not one that can be used");

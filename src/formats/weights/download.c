@@ -37,7 +37,8 @@ struct transfer {
     CURL *handle;
 };
 
-static size_t write_part(char *bytes, size_t size, size_t n, void *context)
+static size_t download_write_part(char *bytes, size_t size, size_t n,
+                                  void *context)
 {
     struct transfer *transfer = context;
     size_t wanted = size * n, done = 0;
@@ -76,7 +77,7 @@ static int show_progress(void *context, curl_off_t total, curl_off_t now,
     return 0;
 }
 
-static void set_options(struct transfer *transfer)
+static void download_set_options(struct transfer *transfer)
 {
     __typeof__(curl_easy_setopt) *set = transfer->curl.easy_setopt;
     CURL *handle = transfer->handle;
@@ -92,7 +93,7 @@ static void set_options(struct transfer *transfer)
     set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
     set(handle, CURLOPT_LOW_SPEED_TIME, (long)stalled_seconds);
     set(handle, CURLOPT_USERAGENT, "assay/" ASSAY_VERSION);
-    set(handle, CURLOPT_WRITEFUNCTION, write_part);
+    set(handle, CURLOPT_WRITEFUNCTION, download_write_part);
     set(handle, CURLOPT_WRITEDATA, transfer);
     set(handle, CURLOPT_NOPROGRESS, 0L);
     set(handle, CURLOPT_XFERINFOFUNCTION, show_progress);
@@ -123,8 +124,8 @@ static CURLcode perform(struct transfer *transfer)
     return code;
 }
 
-static enum assay_status explain(const struct transfer *transfer, CURLcode code,
-                                 struct error *err)
+static enum assay_status download_explain(const struct transfer *transfer,
+                                          CURLcode code, struct error *err)
 {
     const char *url = transfer->download->url;
 
@@ -163,15 +164,16 @@ struct sums {
     char sha256[SHA256_HEX], md5[MD5_HEX];
 };
 
-static bool begins_with(const char *hex, const char *digits)
+static bool download_begins_with(const char *hex, const char *digits)
 {
     return !digits || strncmp(hex, digits, strlen(digits)) == 0;
 }
 
-static bool is_wanted(const struct download *download, const struct sums *sums)
+static bool download_is_wanted(const struct download *download,
+                               const struct sums *sums)
 {
-    return begins_with(sums->sha256, download->sha256_digits) &&
-           begins_with(sums->md5, download->md5_digits);
+    return download_begins_with(sums->sha256, download->sha256_digits) &&
+           download_begins_with(sums->md5, download->md5_digits);
 }
 
 static enum assay_status hash_file(const struct download *download, int fd,
@@ -207,7 +209,7 @@ bool download_is_whole(const struct download *download)
     int fd;
     bool is = !file_open(download->path, &fd, &ignored) &&
               !hash_file(download, fd, download->path, &sums, &ignored) &&
-              is_wanted(download, &sums);
+              download_is_wanted(download, &sums);
 
     if (fd >= 0)
         close(fd);
@@ -215,8 +217,8 @@ bool download_is_whole(const struct download *download)
 }
 
 /* A server that ends too early may have said that this was all. */
-static enum assay_status check_size(const struct transfer *transfer,
-                                    struct error *err)
+static enum assay_status download_check_size(const struct transfer *transfer,
+                                             struct error *err)
 {
     const struct download *download = transfer->download;
     struct stat info;
@@ -241,9 +243,9 @@ static enum assay_status check_sums(const struct transfer *transfer,
     enum assay_status st =
         hash_file(download, transfer->fd, transfer->part, &sums, err);
 
-    if (st || is_wanted(download, &sums))
+    if (st || download_is_wanted(download, &sums))
         return st;
-    is_sha = !begins_with(sums.sha256, download->sha256_digits);
+    is_sha = !download_begins_with(sums.sha256, download->sha256_digits);
     return error_set(err, ASSAY_BAD_INPUT,
                      "what came from %s has %s %.8s..., not %.8s...; it was "
                      "removed, fetch it again",
@@ -253,10 +255,10 @@ static enum assay_status check_sums(const struct transfer *transfer,
 }
 
 /* The part file becomes the file, or goes where it is another one. */
-static enum assay_status finish(const struct transfer *transfer,
-                                struct error *err)
+static enum assay_status download_finish(const struct transfer *transfer,
+                                         struct error *err)
 {
-    enum assay_status st = check_size(transfer, err);
+    enum assay_status st = download_check_size(transfer, err);
 
     if (!st)
         st = check_sums(transfer, err);
@@ -273,7 +275,8 @@ static enum assay_status finish(const struct transfer *transfer,
 
 /* A server that cannot go on in the middle, or finds nothing left to send
  * although the hash is wrong, is asked for the whole. */
-static enum assay_status fetch(struct transfer *transfer, struct error *err)
+static enum assay_status download_fetch(struct transfer *transfer,
+                                        struct error *err)
 {
     CURLcode code = perform(transfer);
 
@@ -281,7 +284,7 @@ static enum assay_status fetch(struct transfer *transfer, struct error *err)
         struct error ignored = {0};
 
         if (!check_sums(transfer, &ignored))
-            return finish(transfer, err);
+            return download_finish(transfer, err);
     }
     if (transfer->resumed && (transfer->http_status == http_range_wrong ||
                               code == CURLE_RANGE_ERROR)) {
@@ -289,7 +292,8 @@ static enum assay_status fetch(struct transfer *transfer, struct error *err)
             return error_errno(err, errno, "writing %s", transfer->part);
         code = perform(transfer);
     }
-    return code ? explain(transfer, code, err) : finish(transfer, err);
+    return code ? download_explain(transfer, code, err)
+                : download_finish(transfer, err);
 }
 
 /* ---- files ------------------------------------------------------------ */
@@ -389,8 +393,8 @@ enum assay_status download_file(const struct download *download,
             st = error_nomem(err, 1, "a download");
     }
     if (!st) {
-        set_options(&transfer);
-        st = fetch(&transfer, err);
+        download_set_options(&transfer);
+        st = download_fetch(&transfer, err);
         transfer.curl.easy_cleanup(transfer.handle);
     }
 done:

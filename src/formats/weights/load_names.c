@@ -28,7 +28,7 @@ static bool part_is(const struct part *part, const char *text)
     return part->n == strlen(text) && memcmp(part->text, text, part->n) == 0;
 }
 
-static bool is_number(const struct part *part)
+static bool load_names_is_number(const struct part *part)
 {
     for (size_t i = 0; i < part->n; i++) {
         if (part->text[i] < '0' || part->text[i] > '9')
@@ -67,7 +67,7 @@ enum assay_status weights_new_name(const char *name, struct str *out)
                           leaf.text);
     if (!cut_last(&rest, &before))
         return ASSAY_OK;
-    if (is_number(&last) &&
+    if (load_names_is_number(&last) &&
         (part_is(&before, "inner_blocks") || part_is(&before, "layer_blocks")))
         return str_printf(out, "%.*s.0.%s", (int)module.n, name, leaf.text);
     if (part_is(&last, "conv") && part_is(&before, "head"))

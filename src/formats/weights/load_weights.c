@@ -33,7 +33,7 @@ struct match {
     struct str text;
 };
 
-static bool is_wanted(const struct value *value)
+static bool load_weights_is_wanted(const struct value *value)
 {
     return value->kind == VALUE_PARAMETER || value->kind == VALUE_BUFFER;
 }
@@ -45,8 +45,8 @@ static bool is_float(enum dtype dtype)
 }
 
 /* Counts a problem, tells of it and keeps the first. match->text says it. */
-static enum assay_status note(struct match *match, enum problem problem,
-                              struct error *err)
+static enum assay_status
+load_weights_note(struct match *match, enum problem problem, struct error *err)
 {
     static const char *const words[] = {"missing", "unknown", "unfit"};
     size_t *counts[] = {&match->report.n_missing, &match->report.n_unknown,
@@ -67,7 +67,7 @@ static enum assay_status note_name(struct match *match, enum problem problem,
     str_clear(&match->text);
     if (str_append(&match->text, name))
         return error_nomem(err, strlen(name), "the names of tensors");
-    return note(match, problem, err);
+    return load_weights_note(match, problem, err);
 }
 
 static enum assay_status note_unfit(struct match *match,
@@ -84,7 +84,7 @@ static enum assay_status note_unfit(struct match *match,
                    dtype_name(value->dtype),
                    shape_text(&value->shape, wanted, sizeof wanted)))
         return error_nomem(err, strlen(value->name), "the names of tensors");
-    return note(match, PROBLEM_UNFIT, err);
+    return load_weights_note(match, PROBLEM_UNFIT, err);
 }
 
 /* ---- other classes ---------------------------------------------------- */
@@ -153,7 +153,7 @@ static void renew_modules(struct match *match)
          match->n_renewed && id < graph_value_count(match->graph); id++) {
         const struct value *value = graph_value(match->graph, id);
 
-        if (is_wanted(value) && is_renewed(match, value->name)) {
+        if (load_weights_is_wanted(value) && is_renewed(match, value->name)) {
             match->source[id] = RENEWED;
             match->report.n_renewed++;
         }
@@ -173,11 +173,13 @@ static enum assay_status name_renewed(const struct match *match,
 
 /* ---- matching --------------------------------------------------------- */
 
-static uint32_t find_wanted(const struct match *match, const char *name)
+static uint32_t load_weights_find_wanted(const struct match *match,
+                                         const char *name)
 {
     uint32_t id = graph_find_value(match->graph, name);
 
-    return id != GRAPH_NONE && is_wanted(graph_value(match->graph, id))
+    return id != GRAPH_NONE &&
+                   load_weights_is_wanted(graph_value(match->graph, id))
                ? id
                : GRAPH_NONE;
 }
@@ -186,14 +188,14 @@ static uint32_t find_wanted(const struct match *match, const char *name)
 static enum assay_status find_target(struct match *match, const char *name,
                                      uint32_t *id, struct error *err)
 {
-    *id = find_wanted(match, name);
+    *id = load_weights_find_wanted(match, name);
     if (*id != GRAPH_NONE)
         return ASSAY_OK;
     str_clear(&match->text);
     if (weights_new_name(name, &match->text))
         return error_nomem(err, strlen(name), "the names of tensors");
     if (match->text.n)
-        *id = find_wanted(match, match->text.text);
+        *id = load_weights_find_wanted(match, match->text.text);
     if (*id != GRAPH_NONE)
         match->report.n_renamed++;
     return ASSAY_OK;
@@ -211,8 +213,8 @@ static bool is_passed_over(const char *name)
     return n >= n_ending && strcmp(name + n - n_ending, ending) == 0;
 }
 
-static bool fits(const struct value *value,
-                 const struct checkpoint_tensor *tensor)
+static bool load_weights_fits(const struct value *value,
+                              const struct checkpoint_tensor *tensor)
 {
     return shape_equal(&value->shape, &tensor->shape) &&
            (value->dtype == tensor->dtype ||
@@ -236,12 +238,13 @@ static enum assay_status match_tensor(struct match *match, size_t i,
         return note_name(match, PROBLEM_UNKNOWN, tensor->name, err);
     value = graph_value(match->graph, id);
     match->source[id] = i + 1;
-    if (fits(value, tensor) || renew(match, value, tensor))
+    if (load_weights_fits(value, tensor) || renew(match, value, tensor))
         return ASSAY_OK;
     return note_unfit(match, value, tensor, err);
 }
 
-static enum assay_status match_all(struct match *match, struct error *err)
+static enum assay_status load_weights_match_all(struct match *match,
+                                                struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -251,14 +254,15 @@ static enum assay_status match_all(struct match *match, struct error *err)
     for (uint32_t id = 0; !st && id < graph_value_count(match->graph); id++) {
         const struct value *value = graph_value(match->graph, id);
 
-        if (is_wanted(value) && !match->source[id])
+        if (load_weights_is_wanted(value) && !match->source[id])
             st = note_name(match, PROBLEM_MISSING, value->name, err);
     }
     return st;
 }
 
 /* One sentence: how many of each kind, and the first of them. */
-static enum assay_status judge(const struct match *match, struct error *err)
+static enum assay_status load_weights_judge(const struct match *match,
+                                            struct error *err)
 {
     const struct weights_report *report = &match->report;
     struct str text = {0};
@@ -290,7 +294,7 @@ static enum assay_status judge(const struct match *match, struct error *err)
 
 /* ---- loading ---------------------------------------------------------- */
 
-static void widen(const struct tensor *from, float *to)
+static void load_weights_widen(const struct tensor *from, float *to)
 {
     const void *data = tensor_data(from);
     size_t n = tensor_elements(from);
@@ -305,8 +309,9 @@ static void widen(const struct tensor *from, float *to)
     }
 }
 
-static enum assay_status load_value(struct match *match, uint32_t id,
-                                    struct pool *pool, struct error *err)
+static enum assay_status load_weights_load_value(struct match *match,
+                                                 uint32_t id, struct pool *pool,
+                                                 struct error *err)
 {
     const struct value *value = graph_value(match->graph, id);
     struct tensor found = {0}, made;
@@ -318,7 +323,7 @@ static enum assay_status load_value(struct match *match, uint32_t id,
     if (found.dtype != value->dtype) {
         st = tensor_new(pool, value->dtype, &value->shape, &made, err);
         if (!st)
-            widen(&found, tensor_f32(&made));
+            load_weights_widen(&found, tensor_f32(&made));
         tensor_release(&found);
         found = made;
         match->report.n_converted++;
@@ -339,9 +344,10 @@ static void match_release(struct match *match)
 
 /* renewed: NULL where every tensor has to fit. */
 static enum assay_status
-load(struct graph *graph, const struct checkpoint *checkpoint,
-     struct pool *pool, const struct weights_problems *problems,
-     struct weights_report *report, struct str *renewed, struct error *err)
+load_weights_load(struct graph *graph, const struct checkpoint *checkpoint,
+                  struct pool *pool, const struct weights_problems *problems,
+                  struct weights_report *report, struct str *renewed,
+                  struct error *err)
 {
     size_t n_values = graph_value_count(graph);
     struct match match = {.graph = graph,
@@ -354,14 +360,14 @@ load(struct graph *graph, const struct checkpoint *checkpoint,
     if (!match.source)
         return error_nomem(err, n_values * sizeof *match.source,
                            "the names of tensors");
-    st = match_all(&match, err);
+    st = load_weights_match_all(&match, err);
     if (!st)
-        st = judge(&match, err);
+        st = load_weights_judge(&match, err);
     if (!st && renewed)
         st = name_renewed(&match, renewed, err);
     for (uint32_t id = 0; !st && id < n_values; id++) {
         if (match.source[id] && match.source[id] != RENEWED)
-            st = load_value(&match, id, pool, err);
+            st = load_weights_load_value(&match, id, pool, err);
     }
     if (report)
         *report = match.report;
@@ -375,7 +381,8 @@ enum assay_status weights_load(struct graph *graph,
                                const struct weights_problems *problems,
                                struct weights_report *report, struct error *err)
 {
-    return load(graph, checkpoint, pool, problems, report, NULL, err);
+    return load_weights_load(graph, checkpoint, pool, problems, report, NULL,
+                             err);
 }
 
 enum assay_status weights_load_to_train(struct graph *graph, const char *path,
@@ -391,7 +398,8 @@ enum assay_status weights_load_to_train(struct graph *graph, const char *path,
         return st;
     st = checkpoint_unwrap(checkpoint, err);
     if (!st)
-        st = load(graph, checkpoint, pool, problems, report, renewed, err);
+        st = load_weights_load(graph, checkpoint, pool, problems, report,
+                               renewed, err);
     if (st)
         error_context(err, "loading %s", path);
     st = file_guards_check(st, err);

@@ -46,9 +46,9 @@ static enum assay_status expect(struct json_reader *json, enum json_token token,
 }
 
 /* Up to `max` natural numbers of an array. */
-static enum assay_status read_numbers(struct json_reader *json,
-                                      int64_t *numbers, int max, int *n,
-                                      struct error *err)
+static enum assay_status safetensors_read_numbers(struct json_reader *json,
+                                                  int64_t *numbers, int max,
+                                                  int *n, struct error *err)
 {
     enum json_token token = JSON_END;
     enum assay_status st = expect(json, JSON_ARRAY_BEGIN, err);
@@ -64,8 +64,9 @@ static enum assay_status read_numbers(struct json_reader *json,
     return st;
 }
 
-static enum assay_status read_type(struct json_reader *json, enum dtype *dtype,
-                                   struct error *err)
+static enum assay_status safetensors_read_type(struct json_reader *json,
+                                               enum dtype *dtype,
+                                               struct error *err)
 {
     enum assay_status st = expect(json, JSON_STRING, err);
 
@@ -82,13 +83,15 @@ static enum assay_status read_type(struct json_reader *json, enum dtype *dtype,
 }
 
 /* Begin and end of a tensor's elements. */
-static enum assay_status read_place(struct file *file,
-                                    struct checkpoint_view *view, size_t *bytes,
-                                    struct error *err)
+static enum assay_status safetensors_read_place(struct file *file,
+                                                struct checkpoint_view *view,
+                                                size_t *bytes,
+                                                struct error *err)
 {
     int64_t places[2];
     int n = 0;
-    enum assay_status st = read_numbers(file->json, places, 2, &n, err);
+    enum assay_status st =
+        safetensors_read_numbers(file->json, places, 2, &n, err);
 
     if (st)
         return st;
@@ -135,14 +138,15 @@ read_view(struct file *file, struct checkpoint_view *view, struct error *err)
         key = json_text(file->json, NULL);
         if (strcmp(key, "dtype") == 0) {
             has |= HAS_TYPE;
-            st = read_type(file->json, &view->dtype, err);
+            st = safetensors_read_type(file->json, &view->dtype, err);
         } else if (strcmp(key, "shape") == 0) {
             has |= HAS_SHAPE;
-            st = read_numbers(file->json, view->shape.dims, SHAPE_MAX_RANK,
-                              &view->shape.rank, err);
+            st = safetensors_read_numbers(file->json, view->shape.dims,
+                                          SHAPE_MAX_RANK, &view->shape.rank,
+                                          err);
         } else if (strcmp(key, "data_offsets") == 0) {
             has |= HAS_PLACE;
-            st = read_place(file, view, &bytes, err);
+            st = safetensors_read_place(file, view, &bytes, err);
         } else {
             st = unexpected(err);
         }
@@ -170,8 +174,9 @@ static enum assay_status read_tensor(struct checkpoint *checkpoint,
 }
 
 /* An object of texts. */
-static enum assay_status read_notes(struct checkpoint *checkpoint,
-                                    struct json_reader *json, struct error *err)
+static enum assay_status safetensors_read_notes(struct checkpoint *checkpoint,
+                                                struct json_reader *json,
+                                                struct error *err)
 {
     enum json_token token = JSON_END;
     enum assay_status st = expect(json, JSON_OBJECT_BEGIN, err);
@@ -218,7 +223,7 @@ static enum assay_status read_header(struct checkpoint *checkpoint,
         if (st || token == JSON_OBJECT_END)
             break;
         if (strcmp(json_text(file->json, NULL), "__metadata__") == 0)
-            st = read_notes(checkpoint, file->json, err);
+            st = safetensors_read_notes(checkpoint, file->json, err);
         else
             st = read_tensor(checkpoint, file, err);
     }

@@ -20,10 +20,10 @@ static enum assay_status read_condition(const struct tensor *condition,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status if_forward(const struct op_context *context,
+                                    const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *err)
 {
     size_t n_then = ((const struct if_attrs *)node->attrs)->n_then;
     struct tensor captured[max_captured];
@@ -50,5 +50,5 @@ const struct op_class op_if = {
     .max_inputs = max_captured,
     .min_outputs = 1,
     .max_outputs = max_captured,
-    .forward = forward,
+    .forward = if_forward,
 };

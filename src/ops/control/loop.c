@@ -32,8 +32,9 @@ static bool condition_of(const struct tensor *tensor)
            *(const uint8_t *)tensor_data(tensor);
 }
 
-static enum assay_status
-start(struct loop *loop, const struct tensor *const *inputs, struct error *err)
+static enum assay_status loop_start(struct loop *loop,
+                                    const struct tensor *const *inputs,
+                                    struct error *err)
 {
     enum assay_status st = make_scalar(loop, DTYPE_BOOL, &loop->inputs[1], err);
 
@@ -47,7 +48,7 @@ start(struct loop *loop, const struct tensor *const *inputs, struct error *err)
 }
 
 /* Condition and states of an iteration become the next one's. */
-static enum assay_status carry_over(struct loop *loop, struct error *err)
+static enum assay_status loop_carry_over(struct loop *loop, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -83,13 +84,13 @@ static enum assay_status iterate(struct loop *loop, int64_t most,
         st = loop->context->run_body(loop->context->runner, 0, loop->inputs,
                                      loop->outputs, err);
         if (!st)
-            st = carry_over(loop, err);
+            st = loop_carry_over(loop, err);
     }
     return st;
 }
 
-static enum assay_status finish(struct loop *loop, struct tensor *outputs,
-                                struct error *err)
+static enum assay_status loop_finish(struct loop *loop, struct tensor *outputs,
+                                     struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -101,10 +102,10 @@ static enum assay_status finish(struct loop *loop, struct tensor *outputs,
     return st;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status loop_forward(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const struct loop_attrs *attrs = node->attrs;
     struct loop loop = {.context = context,
@@ -115,11 +116,11 @@ static enum assay_status forward(const struct op_context *context,
     enum assay_status st = int_read(inputs[0], INT64_MAX, &most, err);
 
     if (!st)
-        st = start(&loop, inputs, err);
+        st = loop_start(&loop, inputs, err);
     if (!st)
         st = iterate(&loop, most, err);
     if (!st)
-        st = finish(&loop, outputs, err);
+        st = loop_finish(&loop, outputs, err);
     for (size_t i = 0; i < max_values; i++) {
         tensor_release(&loop.inputs[i]);
         tensor_release(&loop.outputs[i]);
@@ -135,5 +136,5 @@ const struct op_class op_loop = {
     .max_inputs = max_values,
     .min_outputs = 1,
     .max_outputs = max_values - 1,
-    .forward = forward,
+    .forward = loop_forward,
 };

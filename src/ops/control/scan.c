@@ -40,7 +40,7 @@ static enum assay_status find_length(struct scan *scan,
     return ASSAY_OK;
 }
 
-static void start(struct scan *scan, const struct tensor *const *inputs)
+static void scan_start(struct scan *scan, const struct tensor *const *inputs)
 {
     size_t n_states = scan->attrs->n_states;
     size_t n_own = n_states + scan->attrs->n_scanned;
@@ -69,7 +69,7 @@ static enum assay_status take_slices(struct scan *scan,
     return st;
 }
 
-static enum assay_status carry_over(struct scan *scan, struct error *err)
+static enum assay_status scan_carry_over(struct scan *scan, struct error *err)
 {
     size_t n_states = scan->attrs->n_states;
     enum assay_status st = ASSAY_OK;
@@ -91,8 +91,8 @@ static enum assay_status carry_over(struct scan *scan, struct error *err)
     return st;
 }
 
-static enum assay_status finish(struct scan *scan, struct tensor *outputs,
-                                struct error *err)
+static enum assay_status scan_finish(struct scan *scan, struct tensor *outputs,
+                                     struct error *err)
 {
     const struct scan_attrs *attrs = scan->attrs;
     enum assay_status st = ASSAY_OK;
@@ -110,10 +110,10 @@ static enum assay_status finish(struct scan *scan, struct tensor *outputs,
     return st;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status scan_forward(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const struct scan_attrs *attrs = node->attrs;
     struct scan scan = {.context = context,
@@ -123,17 +123,17 @@ static enum assay_status forward(const struct op_context *context,
     enum assay_status st = find_length(&scan, inputs, err);
 
     if (!st)
-        start(&scan, inputs);
+        scan_start(&scan, inputs);
     for (int64_t i = 0; !st && i < scan.length; i++) {
         st = take_slices(&scan, inputs, i, err);
         if (!st)
             st = context->run_body(context->runner, 0, scan.inputs,
                                    scan.outputs, err);
         if (!st)
-            st = carry_over(&scan, err);
+            st = scan_carry_over(&scan, err);
     }
     if (!st)
-        st = finish(&scan, outputs, err);
+        st = scan_finish(&scan, outputs, err);
     for (size_t i = 0; i < max_values; i++) {
         tensor_release(&scan.inputs[i]);
         tensor_release(&scan.outputs[i]);
@@ -149,5 +149,5 @@ const struct op_class op_scan = {
     .max_inputs = max_values,
     .min_outputs = 1,
     .max_outputs = max_values,
-    .forward = forward,
+    .forward = scan_forward,
 };

@@ -28,10 +28,10 @@ const struct tensor *conv2d_scale(const struct node *node,
     return node->n_inputs > CONV2D_SCALE ? inputs[CONV2D_SCALE] : NULL;
 }
 
-static enum assay_status check_channels(const struct conv2d_attrs *attrs,
-                                        const struct shape *x,
-                                        const struct shape *w,
-                                        struct error *err)
+static enum assay_status conv2d_check_channels(const struct conv2d_attrs *attrs,
+                                               const struct shape *x,
+                                               const struct shape *w,
+                                               struct error *err)
 {
     char x_text[64], w_text[64];
 
@@ -58,9 +58,9 @@ static enum assay_status check_scale(const struct tensor *scale, int64_t o,
                      (long long)o);
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status conv2d_infer(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(node);
     enum assay_status st = rule_rank(inputs, CONV2D_X, 4, err);
@@ -73,7 +73,7 @@ static enum assay_status infer(const struct node *node,
         return st;
     x = &inputs[CONV2D_X]->shape;
     w = &inputs[CONV2D_WEIGHT]->shape;
-    st = check_channels(attrs, x, w, err);
+    st = conv2d_check_channels(attrs, x, w, err);
     if (!st)
         st = check_scale(conv2d_scale(node, inputs), w->dims[0], err);
     if (st)
@@ -102,9 +102,10 @@ static enum assay_status infer(const struct node *node,
 }
 
 /* One output value: the sum over a window of one group's channels. */
-static float window_sum(const struct conv2d_attrs *attrs, const struct shape *x,
-                        const struct shape *w, const float *image,
-                        const float *kernel, int64_t top, int64_t left)
+static float conv2d_window_sum(const struct conv2d_attrs *attrs,
+                               const struct shape *x, const struct shape *w,
+                               const float *image, const float *kernel,
+                               int64_t top, int64_t left)
 {
     float sum = 0;
 
@@ -135,9 +136,10 @@ static float rectify(const struct conv2d_attrs *attrs, float value)
     return value < 0 ? 0 : value;
 }
 
-static void convolve_channel(const struct node *node,
-                             const struct tensor *const *inputs,
-                             const struct tensor *y, int64_t n, int64_t o)
+static void conv2d_convolve_channel(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    const struct tensor *y, int64_t n,
+                                    int64_t o)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(node);
     const struct tensor *scale = conv2d_scale(node, inputs);
@@ -154,9 +156,10 @@ static void convolve_channel(const struct node *node,
 
     for (int64_t i = 0; i < y->shape.dims[2]; i++) {
         for (int64_t j = 0; j < y->shape.dims[3]; j++, at++) {
-            float sum = window_sum(attrs, x, w, image, kernel,
-                                   i * attrs->stride[0] - attrs->before[0],
-                                   j * attrs->stride[1] - attrs->before[1]);
+            float sum =
+                conv2d_window_sum(attrs, x, w, image, kernel,
+                                  i * attrs->stride[0] - attrs->before[0],
+                                  j * attrs->stride[1] - attrs->before[1]);
 
             if (scale)
                 sum *= tensor_f32(scale)[o];
@@ -169,22 +172,23 @@ static void convolve_channel(const struct node *node,
     }
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status conv2d_forward(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     (void)context, (void)err;
     for (int64_t n = 0; n < outputs[0].shape.dims[0]; n++) {
         for (int64_t o = 0; o < outputs[0].shape.dims[1]; o++)
-            convolve_channel(node, inputs, &outputs[0], n, o);
+            conv2d_convolve_channel(node, inputs, &outputs[0], n, o);
     }
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void conv2d_count_cost(const struct node *node,
+                              const struct tensor *const *inputs,
+                              const struct tensor *outputs, struct cost *cost)
 {
     const struct shape *w = &inputs[CONV2D_WEIGHT]->shape;
 
@@ -249,9 +253,9 @@ const struct op_class op_conv2d = {
     .max_inputs = CONV2D_SCALE + 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
+    .infer = conv2d_infer,
+    .forward = conv2d_forward,
+    .cost = conv2d_count_cost,
     .backward = conv2d_backward,
     .backward_reads = conv2d_backward_reads,
     .is_f32 = true,

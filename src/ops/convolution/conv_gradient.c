@@ -32,7 +32,7 @@ struct conv_sides conv_sides_2d(const struct shape *large,
     return sides;
 }
 
-static int64_t volume(const int64_t sizes[WINDOW_MAX_RANK])
+static int64_t conv_gradient_volume(const int64_t sizes[WINDOW_MAX_RANK])
 {
     return sizes[0] * sizes[1] * sizes[2];
 }
@@ -43,8 +43,8 @@ struct line {
     int64_t first, end, from, step;
 };
 
-static struct line line_of(const struct fitted_window *window, int side,
-                           int64_t place)
+static struct line conv_gradient_line_of(const struct fitted_window *window,
+                                         int side, int64_t place)
 {
     struct line line = {.from = place * window->dilation[side] -
                                 window->before[side],
@@ -70,8 +70,9 @@ static struct lines lines_of(const struct fitted_window *window, int64_t place)
     int64_t row = place / window->kernel[2] % window->kernel[1];
     int64_t plane = place / window->kernel[2] / window->kernel[1];
 
-    return (struct lines){{line_of(window, 0, plane), line_of(window, 1, row),
-                           line_of(window, 2, column)}};
+    return (struct lines){{conv_gradient_line_of(window, 0, plane),
+                           conv_gradient_line_of(window, 1, row),
+                           conv_gradient_line_of(window, 2, column)}};
 }
 
 /* Calls body with rows of both sides, and the columns' line. */
@@ -97,7 +98,7 @@ static int64_t large_row(const struct fitted_window *window,
     return (plane * window->in[1] + row) * window->in[2] + lines->of[2].from;
 }
 
-VARIANTS(void, spread,
+VARIANTS(void, conv_gradient_spread,
          (const struct fitted_window *window, int64_t place, float factor,
           const float *small, float *large),
          (window, place, factor, small, large))
@@ -117,7 +118,7 @@ VARIANTS(void, spread,
     }
 }
 
-VARIANTS(void, collect,
+VARIANTS(void, conv_gradient_collect,
          (const struct fitted_window *window, int64_t place, float factor,
           const float *large, float *small),
          (window, place, factor, large, small))
@@ -157,7 +158,8 @@ void conv_to_large(const struct op_context *context,
                    const float *small, float *large)
 {
     const struct fitted_window *window = &sides->window;
-    int64_t places = volume(window->kernel), channels = sides->large_channels;
+    int64_t places = conv_gradient_volume(window->kernel),
+            channels = sides->large_channels;
     int64_t depth = channels / sides->groups;
     int64_t width = sides->small_channels / sides->groups;
 
@@ -167,12 +169,13 @@ void conv_to_large(const struct op_context *context,
 
         for (int64_t o = group * width; o < (group + 1) * width; o++) {
             const float *kernel = weight + (o * depth + c % depth) * places;
-            const float *from =
-                small + (n * sides->small_channels + o) * volume(window->out);
+            const float *from = small + (n * sides->small_channels + o) *
+                                            conv_gradient_volume(window->out);
 
             for (int64_t k = 0; k < places; k++)
-                spread(window, k, kernel[k], from,
-                       large + i * volume(window->in));
+                conv_gradient_spread(window, k, kernel[k], from,
+                                     large +
+                                         i * conv_gradient_volume(window->in));
         }
     }
 }
@@ -182,7 +185,8 @@ void conv_to_small(const struct op_context *context,
                    const float *large, float *small)
 {
     const struct fitted_window *window = &sides->window;
-    int64_t places = volume(window->kernel), channels = sides->small_channels;
+    int64_t places = conv_gradient_volume(window->kernel),
+            channels = sides->small_channels;
     int64_t depth = sides->large_channels / sides->groups;
     int64_t width = channels / sides->groups;
 
@@ -193,12 +197,13 @@ void conv_to_small(const struct op_context *context,
         for (int64_t c = 0; c < depth; c++) {
             const float *kernel = weight + (o * depth + c) * places;
             const float *from =
-                large +
-                (n * sides->large_channels + first + c) * volume(window->in);
+                large + (n * sides->large_channels + first + c) *
+                            conv_gradient_volume(window->in);
 
             for (int64_t k = 0; k < places; k++)
-                collect(window, k, kernel[k], from,
-                        small + i * volume(window->out));
+                conv_gradient_collect(
+                    window, k, kernel[k], from,
+                    small + i * conv_gradient_volume(window->out));
         }
     }
 }
@@ -208,7 +213,7 @@ void conv_to_weight(const struct op_context *context,
                     const float *large, float *weight)
 {
     const struct fitted_window *window = &sides->window;
-    int64_t places = volume(window->kernel);
+    int64_t places = conv_gradient_volume(window->kernel);
     int64_t depth = sides->large_channels / sides->groups;
     int64_t width = sides->small_channels / sides->groups;
     int64_t n_weights = sides->small_channels * depth * places;
@@ -222,9 +227,9 @@ void conv_to_weight(const struct op_context *context,
         for (int64_t n = 0; n < sides->images; n++)
             sum += correlate(window, i % places,
                              small + (n * sides->small_channels + o) *
-                                         volume(window->out),
+                                         conv_gradient_volume(window->out),
                              large + (n * sides->large_channels + from) *
-                                         volume(window->in));
+                                         conv_gradient_volume(window->in));
         weight[i] = (float)sum;
     }
 }

@@ -12,9 +12,9 @@
 
 enum { X, WEIGHT, BIAS, INPUTS };
 
-static enum assay_status check_shapes(const struct conv_nd_attrs *attrs,
-                                      const struct tensor *const *inputs,
-                                      struct error *err)
+static enum assay_status
+conv_nd_check_shapes(const struct conv_nd_attrs *attrs,
+                     const struct tensor *const *inputs, struct error *err)
 {
     const struct shape *x = &inputs[X]->shape, *w = &inputs[WEIGHT]->shape;
     const struct shape *b = inputs[BIAS] ? &inputs[BIAS]->shape : NULL;
@@ -33,9 +33,10 @@ static enum assay_status check_shapes(const struct conv_nd_attrs *attrs,
         shape_text(w, w_text, sizeof w_text), (long long)attrs->groups);
 }
 
-static enum assay_status fit(const struct node *node,
-                             const struct tensor *const *inputs,
-                             struct fitted_window *fitted, struct error *err)
+static enum assay_status conv_nd_fit(const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     struct fitted_window *fitted,
+                                     struct error *err)
 {
     struct window window = ((const struct conv_nd_attrs *)node->attrs)->window;
 
@@ -44,17 +45,18 @@ static enum assay_status fit(const struct node *node,
     return window_fit(&window, &inputs[X]->shape, fitted, err);
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status conv_nd_infer(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     const struct conv_nd_attrs *attrs = node->attrs;
     struct fitted_window fitted;
     struct shape y = {0};
-    enum assay_status st = check_shapes(attrs, inputs, err);
+    enum assay_status st = conv_nd_check_shapes(attrs, inputs, err);
 
     if (!st)
-        st = fit(node, inputs, &fitted, err);
+        st = conv_nd_fit(node, inputs, &fitted, err);
     if (st)
         return st;
     y.dims[0] = inputs[X]->shape.dims[0];
@@ -65,8 +67,9 @@ static enum assay_status infer(const struct node *node,
 }
 
 /* One channel of x under one channel of the kernel, at one position. */
-static float window_sum(const struct fitted_window *window, const float *x,
-                        const float *w, const int64_t at[WINDOW_MAX_RANK])
+static float conv_nd_window_sum(const struct fitted_window *window,
+                                const float *x, const float *w,
+                                const int64_t at[WINDOW_MAX_RANK])
 {
     int64_t first[WINDOW_MAX_RANK], end[WINDOW_MAX_RANK];
     int64_t begin[WINDOW_MAX_RANK];
@@ -92,27 +95,29 @@ static float window_sum(const struct fitted_window *window, const float *x,
     return sum;
 }
 
-static int64_t volume(const int64_t sizes[WINDOW_MAX_RANK])
+static int64_t conv_nd_volume(const int64_t sizes[WINDOW_MAX_RANK])
 {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
 /* Channel o of image n. */
-static void convolve_channel(const struct node *node,
-                             const struct fitted_window *window,
-                             const struct tensor *const *inputs,
-                             const struct tensor *y, int64_t n, int64_t o)
+static void conv_nd_convolve_channel(const struct node *node,
+                                     const struct fitted_window *window,
+                                     const struct tensor *const *inputs,
+                                     const struct tensor *y, int64_t n,
+                                     int64_t o)
 {
     int64_t groups = ((const struct conv_nd_attrs *)node->attrs)->groups;
     const struct shape *w = &inputs[WEIGHT]->shape;
     int64_t group = o / (w->dims[0] / groups), depth = w->dims[1];
     const float *x =
-        tensor_f32(inputs[X]) +
-        (n * inputs[X]->shape.dims[1] + group * depth) * volume(window->in);
+        tensor_f32(inputs[X]) + (n * inputs[X]->shape.dims[1] + group * depth) *
+                                    conv_nd_volume(window->in);
     const float *weight =
-        tensor_f32(inputs[WEIGHT]) + o * depth * volume(window->kernel);
+        tensor_f32(inputs[WEIGHT]) + o * depth * conv_nd_volume(window->kernel);
     float bias = inputs[BIAS] ? tensor_f32(inputs[BIAS])[o] : 0;
-    float *to = tensor_f32(y) + (n * w->dims[0] + o) * volume(window->out);
+    float *to =
+        tensor_f32(y) + (n * w->dims[0] + o) * conv_nd_volume(window->out);
     int64_t at[WINDOW_MAX_RANK];
 
     for (at[0] = 0; at[0] < window->out[0]; at[0]++) {
@@ -121,37 +126,39 @@ static void convolve_channel(const struct node *node,
                 float sum = bias;
 
                 for (int64_t c = 0; c < depth; c++)
-                    sum += window_sum(window, x + c * volume(window->in),
-                                      weight + c * volume(window->kernel), at);
+                    sum += conv_nd_window_sum(
+                        window, x + c * conv_nd_volume(window->in),
+                        weight + c * conv_nd_volume(window->kernel), at);
                 *to++ = sum;
             }
         }
     }
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status conv_nd_forward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     int64_t channels = outputs[0].shape.dims[1];
     int64_t n = outputs[0].shape.dims[0] * channels;
     struct fitted_window fitted;
-    enum assay_status st = fit(node, inputs, &fitted, err);
+    enum assay_status st = conv_nd_fit(node, inputs, &fitted, err);
 
     if (st)
         return st;
 #pragma omp parallel for num_threads(op_threads(context))
     for (int64_t i = 0; i < n; i++)
-        convolve_channel(node, &fitted, inputs, &outputs[0], i / channels,
-                         i % channels);
+        conv_nd_convolve_channel(node, &fitted, inputs, &outputs[0],
+                                 i / channels, i % channels);
     return ASSAY_OK;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status conv_nd_backward(const struct op_context *context,
+                                          const struct node *node,
+                                          const struct op_backward *pass,
+                                          struct error *err)
 {
     const struct tensor *x = pass->inputs[X], *w = pass->inputs[WEIGHT];
     struct conv_sides sides = {
@@ -159,7 +166,7 @@ static enum assay_status backward(const struct op_context *context,
         .groups = ((const struct conv_nd_attrs *)node->attrs)->groups,
         .small_channels = pass->dy[0]->shape.dims[1],
         .large_channels = x->shape.dims[1]};
-    enum assay_status st = fit(node, pass->inputs, &sides.window, err);
+    enum assay_status st = conv_nd_fit(node, pass->inputs, &sides.window, err);
 
     if (st)
         return st;
@@ -174,9 +181,9 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void conv_nd_count_cost(const struct node *node,
+                               const struct tensor *const *inputs,
+                               const struct tensor *outputs, struct cost *cost)
 {
     const struct shape *w = &inputs[WEIGHT]->shape;
     uint64_t each = 1;
@@ -236,10 +243,10 @@ const struct op_class op_conv_nd = {
     .max_inputs = INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
+    .infer = conv_nd_infer,
+    .forward = conv_nd_forward,
+    .cost = conv_nd_count_cost,
+    .backward = conv_nd_backward,
     .backward_reads = gradient_reads_factors,
     .is_f32 = true,
     .channels = conv_nd_channels,

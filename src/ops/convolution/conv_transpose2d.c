@@ -18,9 +18,10 @@ conv_transpose2d_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status
+conv_transpose2d_infer(const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
 {
     const struct conv_transpose2d_attrs *attrs = conv_transpose2d_attrs(node);
     enum assay_status st = rule_rank(inputs, CONV_TRANSPOSE2D_X, 4, err);
@@ -51,9 +52,11 @@ static enum assay_status infer(const struct node *node,
 }
 
 /* Adds one input value times the kernel to the output plane. */
-static void spread(const struct conv_transpose2d_attrs *attrs,
-                   const struct shape *w, const struct shape *y, float *plane,
-                   const float *kernel, float value, int64_t row, int64_t col)
+static void conv_transpose2d_spread(const struct conv_transpose2d_attrs *attrs,
+                                    const struct shape *w,
+                                    const struct shape *y, float *plane,
+                                    const float *kernel, float value,
+                                    int64_t row, int64_t col)
 {
     for (int64_t i = 0; i < w->dims[2]; i++) {
         int64_t to_row = row * attrs->stride[0] - attrs->before[0] + i;
@@ -92,17 +95,19 @@ static void fill_plane(const struct node *node,
 
         for (int64_t i = 0; i < x->dims[2]; i++) {
             for (int64_t j = 0; j < x->dims[3]; j++)
-                spread(attrs, w, y, plane, kernel, *image++, i, j);
+                conv_transpose2d_spread(attrs, w, y, plane, kernel, *image++, i,
+                                        j);
         }
     }
     for (int64_t i = 0; attrs->has_relu && i < size; i++)
         plane[i] = plane[i] < 0 ? 0 : plane[i];
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+conv_transpose2d_forward(const struct op_context *context,
+                         const struct node *node,
+                         const struct tensor *const *inputs,
+                         struct tensor *outputs, struct error *err)
 {
     (void)context, (void)err;
     for (int64_t n = 0; n < outputs[0].shape.dims[0]; n++) {
@@ -112,9 +117,10 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void conv_transpose2d_count_cost(const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        const struct tensor *outputs,
+                                        struct cost *cost)
 {
     const struct shape *w = &inputs[CONV_TRANSPOSE2D_WEIGHT]->shape;
 
@@ -123,7 +129,8 @@ static void count_cost(const struct node *node,
                   (uint64_t)(w->dims[1] * w->dims[2] * w->dims[3]);
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads conv_transpose2d_backward_reads(const struct node *node,
+                                                       uint64_t wanted)
 {
     struct op_reads reads = gradient_reads_factors(node, wanted);
 
@@ -131,10 +138,10 @@ static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
     return reads;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status
+conv_transpose2d_backward(const struct op_context *context,
+                          const struct node *node,
+                          const struct op_backward *pass, struct error *err)
 {
     static const int64_t dense[2] = {1, 1};
     const struct conv_transpose2d_attrs *attrs = conv_transpose2d_attrs(node);
@@ -194,11 +201,11 @@ const struct op_class op_conv_transpose2d = {
     .max_inputs = CONV_TRANSPOSE2D_INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
-    .backward_reads = backward_reads,
+    .infer = conv_transpose2d_infer,
+    .forward = conv_transpose2d_forward,
+    .cost = conv_transpose2d_count_cost,
+    .backward = conv_transpose2d_backward,
+    .backward_reads = conv_transpose2d_backward_reads,
     .is_f32 = true,
     .channels = conv_transpose2d_channels,
     .to_onnx = conv_transpose2d_to_onnx,

@@ -15,8 +15,9 @@
 enum { X, WEIGHT, BIAS, INPUTS };
 
 static enum assay_status
-check_shapes(const struct conv_transpose_nd_attrs *attrs,
-             const struct tensor *const *inputs, struct error *err)
+conv_transpose_nd_check_shapes(const struct conv_transpose_nd_attrs *attrs,
+                               const struct tensor *const *inputs,
+                               struct error *err)
 {
     const struct shape *x = &inputs[X]->shape, *w = &inputs[WEIGHT]->shape;
     const struct shape *b = inputs[BIAS] ? &inputs[BIAS]->shape : NULL;
@@ -35,9 +36,10 @@ check_shapes(const struct conv_transpose_nd_attrs *attrs,
 }
 
 /* The window as it moves over y, whose positions are the elements of x. */
-static enum assay_status fit(const struct node *node,
-                             const struct tensor *const *inputs,
-                             struct fitted_window *over, struct error *err)
+static enum assay_status
+conv_transpose_nd_fit(const struct node *node,
+                      const struct tensor *const *inputs,
+                      struct fitted_window *over, struct error *err)
 {
     const struct conv_transpose_nd_attrs *attrs = node->attrs;
     const struct window *window = &attrs->window;
@@ -75,17 +77,18 @@ static enum assay_status fit(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status
+conv_transpose_nd_infer(const struct node *node,
+                        const struct tensor *const *inputs,
+                        struct tensor *outputs, struct error *err)
 {
     const struct conv_transpose_nd_attrs *attrs = node->attrs;
     struct fitted_window over;
     struct shape y = {0};
-    enum assay_status st = check_shapes(attrs, inputs, err);
+    enum assay_status st = conv_transpose_nd_check_shapes(attrs, inputs, err);
 
     if (!st)
-        st = fit(node, inputs, &over, err);
+        st = conv_transpose_nd_fit(node, inputs, &over, err);
     if (st)
         return st;
     y.rank = attrs->window.rank + 2;
@@ -97,14 +100,16 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static int64_t volume(const int64_t sizes[WINDOW_MAX_RANK])
+static int64_t conv_transpose_nd_volume(const int64_t sizes[WINDOW_MAX_RANK])
 {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
 /* Adds one element of x, times the kernel, where its window lies in y. */
-static void spread(const struct fitted_window *over, float x, const float *w,
-                   const int64_t at[WINDOW_MAX_RANK], float *y)
+static void conv_transpose_nd_spread(const struct fitted_window *over, float x,
+                                     const float *w,
+                                     const int64_t at[WINDOW_MAX_RANK],
+                                     float *y)
 {
     int64_t first[WINDOW_MAX_RANK], end[WINDOW_MAX_RANK];
     int64_t begin[WINDOW_MAX_RANK];
@@ -129,16 +134,17 @@ static void spread(const struct fitted_window *over, float x, const float *w,
 }
 
 /* Channel o of image n. */
-static void spread_channel(const struct node *node,
-                           const struct fitted_window *over,
-                           const struct tensor *const *inputs,
-                           const struct tensor *y, int64_t n, int64_t o)
+static void conv_transpose_nd_spread_channel(const struct node *node,
+                                             const struct fitted_window *over,
+                                             const struct tensor *const *inputs,
+                                             const struct tensor *y, int64_t n,
+                                             int64_t o)
 {
     int64_t groups =
         ((const struct conv_transpose_nd_attrs *)node->attrs)->groups;
     const struct shape *w = &inputs[WEIGHT]->shape;
     int64_t each = w->dims[1], depth = w->dims[0] / groups, group = o / each;
-    int64_t size = volume(over->in);
+    int64_t size = conv_transpose_nd_volume(over->in);
     float *to = tensor_f32(y) + (n * each * groups + o) * size;
     float bias = inputs[BIAS] ? tensor_f32(inputs[BIAS])[o] : 0;
     int64_t at[WINDOW_MAX_RANK];
@@ -147,42 +153,45 @@ static void spread_channel(const struct node *node,
         to[i] = bias;
     for (int64_t c = group * depth; c < (group + 1) * depth; c++) {
         const float *x =
-            tensor_f32(inputs[X]) + (n * w->dims[0] + c) * volume(over->out);
-        const float *kernel = tensor_f32(inputs[WEIGHT]) +
-                              (c * each + o % each) * volume(over->kernel);
+            tensor_f32(inputs[X]) +
+            (n * w->dims[0] + c) * conv_transpose_nd_volume(over->out);
+        const float *kernel =
+            tensor_f32(inputs[WEIGHT]) +
+            (c * each + o % each) * conv_transpose_nd_volume(over->kernel);
 
         for (at[0] = 0; at[0] < over->out[0]; at[0]++) {
             for (at[1] = 0; at[1] < over->out[1]; at[1]++) {
                 for (at[2] = 0; at[2] < over->out[2]; at[2]++)
-                    spread(over, *x++, kernel, at, to);
+                    conv_transpose_nd_spread(over, *x++, kernel, at, to);
             }
         }
     }
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+conv_transpose_nd_forward(const struct op_context *context,
+                          const struct node *node,
+                          const struct tensor *const *inputs,
+                          struct tensor *outputs, struct error *err)
 {
     int64_t channels = outputs[0].shape.dims[1];
     int64_t n = outputs[0].shape.dims[0] * channels;
     struct fitted_window over;
-    enum assay_status st = fit(node, inputs, &over, err);
+    enum assay_status st = conv_transpose_nd_fit(node, inputs, &over, err);
 
     if (st)
         return st;
 #pragma omp parallel for num_threads(op_threads(context))
     for (int64_t i = 0; i < n; i++)
-        spread_channel(node, &over, inputs, &outputs[0], i / channels,
-                       i % channels);
+        conv_transpose_nd_spread_channel(node, &over, inputs, &outputs[0],
+                                         i / channels, i % channels);
     return ASSAY_OK;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status
+conv_transpose_nd_backward(const struct op_context *context,
+                           const struct node *node,
+                           const struct op_backward *pass, struct error *err)
 {
     const struct tensor *x = pass->inputs[X], *w = pass->inputs[WEIGHT];
     struct conv_sides sides = {
@@ -190,7 +199,8 @@ static enum assay_status backward(const struct op_context *context,
         .groups = ((const struct conv_transpose_nd_attrs *)node->attrs)->groups,
         .small_channels = x->shape.dims[1],
         .large_channels = pass->dy[0]->shape.dims[1]};
-    enum assay_status st = fit(node, pass->inputs, &sides.window, err);
+    enum assay_status st =
+        conv_transpose_nd_fit(node, pass->inputs, &sides.window, err);
 
     if (st)
         return st;
@@ -205,9 +215,10 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void conv_transpose_nd_count_cost(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         const struct tensor *outputs,
+                                         struct cost *cost)
 {
     const struct shape *w = &inputs[WEIGHT]->shape;
     uint64_t each = 1;
@@ -253,10 +264,10 @@ const struct op_class op_conv_transpose_nd = {
     .max_inputs = INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
+    .infer = conv_transpose_nd_infer,
+    .forward = conv_transpose_nd_forward,
+    .cost = conv_transpose_nd_count_cost,
+    .backward = conv_transpose_nd_backward,
     .backward_reads = gradient_reads_factors,
     .is_f32 = true,
     .channels = conv_transpose_nd_channels,

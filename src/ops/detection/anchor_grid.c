@@ -15,8 +15,9 @@ const struct anchor_grid_attrs *anchor_grid_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status check_level(const struct tensor *const *inputs,
-                                     size_t input, struct error *err)
+static enum assay_status
+anchor_grid_check_level(const struct tensor *const *inputs, size_t input,
+                        struct error *err)
 {
     const int64_t *batch = inputs[0]->shape.dims;
     const int64_t *dims = inputs[input]->shape.dims;
@@ -33,9 +34,10 @@ static enum assay_status check_level(const struct tensor *const *inputs,
                      (long long)batch[2], (long long)batch[3]);
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status anchor_grid_infer(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     const struct anchor_grid_attrs *attrs = anchor_grid_attrs(node);
     enum assay_status st = rule_rank(inputs, 0, 4, err);
@@ -49,7 +51,7 @@ static enum assay_status infer(const struct node *node,
                        "%zu levels of features for anchors of %zu sizes",
                        node->n_inputs - 1, attrs->n_levels);
     for (size_t i = 1; !st && i < node->n_inputs; i++) {
-        st = check_level(inputs, i, err);
+        st = anchor_grid_check_level(inputs, i, err);
         n += inputs[i]->shape.dims[2] * inputs[i]->shape.dims[3] *
              (int64_t)attrs->n_ratios;
     }
@@ -90,10 +92,11 @@ static struct box *write_level(const struct anchor_grid_attrs *attrs,
     return to;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status anchor_grid_forward(const struct op_context *context,
+                                             const struct node *node,
+                                             const struct tensor *const *inputs,
+                                             struct tensor *outputs,
+                                             struct error *err)
 {
     const struct anchor_grid_attrs *attrs = anchor_grid_attrs(node);
     struct box *to = tensor_boxes(&outputs[0]);
@@ -106,9 +109,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* Only shapes are read. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void anchor_grid_count_cost(const struct node *node,
+                                   const struct tensor *const *inputs,
+                                   const struct tensor *outputs,
+                                   struct cost *cost)
 {
     (void)outputs;
     for (size_t i = 0; i < node->n_inputs; i++)
@@ -129,7 +133,7 @@ const struct op_class op_anchor_grid = {
     .max_inputs = 1 + ANCHOR_MAX_LEVELS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
+    .infer = anchor_grid_infer,
+    .forward = anchor_grid_forward,
+    .cost = anchor_grid_count_cost,
 };

@@ -12,9 +12,10 @@ const struct anchor_match_attrs *anchor_match_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status anchor_match_infer(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     enum assay_status st = boxes_check_list(inputs[ANCHOR_MATCH_ANCHORS], err);
     struct shape matches;
@@ -32,10 +33,10 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+anchor_match_forward(const struct op_context *context, const struct node *node,
+                     const struct tensor *const *inputs, struct tensor *outputs,
+                     struct error *err)
 {
     const struct tensor *anchors = inputs[ANCHOR_MATCH_ANCHORS];
     const struct tensor *counts = inputs[ANCHOR_MATCH_COUNTS];
@@ -61,9 +62,10 @@ static enum assay_status forward(const struct op_context *context,
 
 /* An overlap is about 14 operations, and there are as many as anchors and
  * objects; the best are looked for once more. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void anchor_match_count_cost(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    const struct tensor *outputs,
+                                    struct cost *cost)
 {
     uint64_t passes = anchor_match_attrs(node)->rule.keeps_best ? 2 : 1;
 
@@ -80,7 +82,7 @@ const struct op_class op_anchor_match = {
     .max_inputs = ANCHOR_MATCH_INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
+    .infer = anchor_match_infer,
+    .forward = anchor_match_forward,
+    .cost = anchor_match_count_cost,
 };

@@ -13,9 +13,9 @@ const struct anchor_sample_attrs *anchor_sample_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status check(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status anchor_sample_check(const struct node *node,
+                                             const struct tensor *const *inputs,
+                                             struct error *err)
 {
     const struct tensor *matches = inputs[ANCHOR_SAMPLE_MATCHES];
     const struct tensor *anchors = inputs[ANCHOR_SAMPLE_ANCHORS];
@@ -42,18 +42,19 @@ static enum assay_status check(const struct node *node,
 
 /* Labels of one image's anchors: objects from 1, background 0, others below.
  * What AnchorMatch calls them is one less. */
-static void make_labels(const int64_t *matches, size_t n, int64_t *labels)
+static void anchor_sample_make_labels(const int64_t *matches, size_t n,
+                                      int64_t *labels)
 {
     for (size_t i = 0; i < n; i++)
         labels[i] = matches[i] + 1;
 }
 
 /* Room for the labels of an image and for all that can be chosen. */
-static enum assay_status take_memory(const struct op_context *context,
-                                     const struct node *node,
-                                     const struct shape *matches,
-                                     struct buffer **memory, size_t *each,
-                                     struct error *err)
+static enum assay_status
+anchor_sample_take_memory(const struct op_context *context,
+                          const struct node *node, const struct shape *matches,
+                          struct buffer **memory, size_t *each,
+                          struct error *err)
 {
     size_t n = (size_t)matches->dims[1];
     size_t most = (size_t)anchor_sample_attrs(node)->rule.n;
@@ -64,8 +65,10 @@ static enum assay_status take_memory(const struct op_context *context,
         "choosing anchors", memory, err);
 }
 
-static enum assay_status make_outputs(struct pool *pool, int64_t n,
-                                      struct tensor *outputs, struct error *err)
+static enum assay_status anchor_sample_make_outputs(struct pool *pool,
+                                                    int64_t n,
+                                                    struct tensor *outputs,
+                                                    struct error *err)
 {
     struct shape list = shape_of(1, n), deltas = shape_of(2, n, (int64_t)4);
     enum assay_status st =
@@ -80,10 +83,10 @@ static enum assay_status make_outputs(struct pool *pool, int64_t n,
     return st;
 }
 
-static enum assay_status write_one(const struct tensor *const *inputs,
-                                   int64_t chosen, size_t i,
-                                   const struct tensor *outputs,
-                                   struct error *err)
+static enum assay_status
+anchor_sample_write_one(const struct tensor *const *inputs, int64_t chosen,
+                        size_t i, const struct tensor *outputs,
+                        struct error *err)
 {
     static const float weights[4] = {1, 1, 1, 1};
     const struct tensor *objects = inputs[ANCHOR_SAMPLE_BOXES];
@@ -103,19 +106,20 @@ static enum assay_status write_one(const struct tensor *const *inputs,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+anchor_sample_forward(const struct op_context *context, const struct node *node,
+                      const struct tensor *const *inputs,
+                      struct tensor *outputs, struct error *err)
 {
     const struct tensor *matches = inputs[ANCHOR_SAMPLE_MATCHES];
     size_t n = 0, n_chosen = 0, each = 0;
     int64_t *labels, *chosen;
     struct buffer *memory = NULL;
-    enum assay_status st = check(node, inputs, err);
+    enum assay_status st = anchor_sample_check(node, inputs, err);
 
     if (!st)
-        st = take_memory(context, node, &matches->shape, &memory, &each, err);
+        st = anchor_sample_take_memory(context, node, &matches->shape, &memory,
+                                       &each, err);
     if (st)
         return st;
     n = (size_t)matches->shape.dims[1];
@@ -125,7 +129,7 @@ static enum assay_status forward(const struct op_context *context,
         int64_t first = image * (int64_t)n;
         size_t found;
 
-        make_labels(tensor_i64(matches) + first, n, labels);
+        anchor_sample_make_labels(tensor_i64(matches) + first, n, labels);
         found = balanced_sample(
             &anchor_sample_attrs(node)->rule,
             sample_start(inputs[ANCHOR_SAMPLE_SEED], SAMPLE_ANCHORS, image),
@@ -133,18 +137,20 @@ static enum assay_status forward(const struct op_context *context,
         for (size_t i = 0; i < found; i++)
             chosen[n_chosen++] += first;
     }
-    st = make_outputs(context->pool, (int64_t)n_chosen, outputs, err);
+    st = anchor_sample_make_outputs(context->pool, (int64_t)n_chosen, outputs,
+                                    err);
     for (size_t i = 0; !st && i < n_chosen; i++)
-        st = write_one(inputs, chosen[i], i, outputs, err);
+        st = anchor_sample_write_one(inputs, chosen[i], i, outputs, err);
     buffer_release(memory);
     return st;
 }
 
 /* An anchor and an object for each that is chosen; encoding one is about 20
  * operations. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void anchor_sample_count_cost(const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     const struct tensor *outputs,
+                                     struct cost *cost)
 {
     const struct tensor *deltas = &outputs[ANCHOR_SAMPLE_DELTAS];
 
@@ -160,6 +166,6 @@ const struct op_class op_anchor_sample = {
     .max_inputs = ANCHOR_SAMPLE_INPUTS,
     .min_outputs = ANCHOR_SAMPLE_OUTPUTS,
     .max_outputs = ANCHOR_SAMPLE_OUTPUTS,
-    .forward = forward,
-    .cost = count_cost,
+    .forward = anchor_sample_forward,
+    .cost = anchor_sample_count_cost,
 };

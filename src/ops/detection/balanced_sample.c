@@ -37,7 +37,7 @@ static bool pick(struct picker *picker, struct random *random)
     return is_taken;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t balanced_sample_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -52,10 +52,10 @@ size_t balanced_sample(const struct sample_rule *rule, struct random random,
         objects.left += labels[i] > 0;
         background.left += labels[i] == 0;
     }
-    objects.wanted =
-        least(objects.left, (uint64_t)((double)rule->n * rule->share));
-    background.wanted =
-        least(background.left, (uint64_t)rule->n - objects.wanted);
+    objects.wanted = balanced_sample_least(
+        objects.left, (uint64_t)((double)rule->n * rule->share));
+    background.wanted = balanced_sample_least(
+        background.left, (uint64_t)rule->n - objects.wanted);
     for (size_t i = 0; i < n; i++) {
         struct picker *picker = labels[i] > 0 ? &objects : &background;
 

@@ -66,7 +66,8 @@ static enum assay_status make_scores(const struct op_context *context,
 }
 
 /* Scores of classes, not of the background, above the threshold. */
-static size_t count_candidates(const struct detections *detections)
+static size_t
+box_detections_count_candidates(const struct detections *detections)
 {
     float enough = box_detections_attrs(detections->node)->score;
     int64_t rows = detections->inputs[BOX_DETECTIONS_LOGITS]->shape.dims[0];
@@ -80,10 +81,11 @@ static size_t count_candidates(const struct detections *detections)
     return n;
 }
 
-static enum assay_status take_memory(struct detections *detections,
-                                     struct pool *pool, struct error *err)
+static enum assay_status
+box_detections_take_memory(struct detections *detections, struct pool *pool,
+                           struct error *err)
 {
-    size_t n = count_candidates(detections);
+    size_t n = box_detections_count_candidates(detections);
     size_t each = 2 * (sizeof(struct box) + sizeof(float) + sizeof(int64_t)) +
                   sizeof(uint32_t);
     enum assay_status st = pool_take_scratch(
@@ -129,9 +131,10 @@ static void add_proposal(struct detections *detections, int64_t row,
     }
 }
 
-static enum assay_status keep_best(const struct op_context *context,
-                                   struct detections *detections,
-                                   int64_t *count, struct error *err)
+static enum assay_status
+box_detections_keep_best(const struct op_context *context,
+                         struct detections *detections, int64_t *count,
+                         struct error *err)
 {
     const struct box_detections_attrs *attrs =
         box_detections_attrs(detections->node);
@@ -160,9 +163,10 @@ static enum assay_status keep_best(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status copy_out(struct pool *pool, enum dtype dtype,
-                                  const struct shape *shape, const void *from,
-                                  struct tensor *to, struct error *err)
+static enum assay_status
+box_detections_copy_out(struct pool *pool, enum dtype dtype,
+                        const struct shape *shape, const void *from,
+                        struct tensor *to, struct error *err)
 {
     enum assay_status st = tensor_new(pool, dtype, shape, to, err);
 
@@ -171,29 +175,31 @@ static enum assay_status copy_out(struct pool *pool, enum dtype dtype,
     return st;
 }
 
-static enum assay_status write_outputs(const struct detections *detections,
-                                       struct pool *pool,
-                                       struct tensor *outputs,
-                                       struct error *err)
+static enum assay_status
+box_detections_write_outputs(const struct detections *detections,
+                             struct pool *pool, struct tensor *outputs,
+                             struct error *err)
 {
     int64_t n = (int64_t)detections->n_kept;
     struct shape boxes = shape_of(2, n, (int64_t)4), list = shape_of(1, n);
     enum assay_status st =
-        copy_out(pool, DTYPE_F32, &boxes, detections->kept_boxes,
-                 &outputs[BOX_DETECTIONS_BOXES], err);
+        box_detections_copy_out(pool, DTYPE_F32, &boxes, detections->kept_boxes,
+                                &outputs[BOX_DETECTIONS_BOXES], err);
 
     if (!st)
-        st = copy_out(pool, DTYPE_F32, &list, detections->kept_scores,
-                      &outputs[BOX_DETECTIONS_SCORES], err);
+        st = box_detections_copy_out(pool, DTYPE_F32, &list,
+                                     detections->kept_scores,
+                                     &outputs[BOX_DETECTIONS_SCORES], err);
     if (!st)
-        st = copy_out(pool, DTYPE_I64, &list, detections->kept_labels,
-                      &outputs[BOX_DETECTIONS_LABELS], err);
+        st = box_detections_copy_out(pool, DTYPE_I64, &list,
+                                     detections->kept_labels,
+                                     &outputs[BOX_DETECTIONS_LABELS], err);
     return st;
 }
 
-static enum assay_status check(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status
+box_detections_check(const struct node *node,
+                     const struct tensor *const *inputs, struct error *err)
 {
     const struct shape *logits = &inputs[BOX_DETECTIONS_LOGITS]->shape;
     const struct shape *deltas = &inputs[BOX_DETECTIONS_DELTAS]->shape;
@@ -240,28 +246,31 @@ static enum assay_status detect(const struct op_context *context,
         detections->n = 0;
         for (; row < end; row++)
             add_proposal(detections, row, sizes + 2 * image);
-        st = keep_best(context, detections,
-                       tensor_i64(&outputs[BOX_DETECTIONS_KEPT]) + image, err);
+        st = box_detections_keep_best(
+            context, detections,
+            tensor_i64(&outputs[BOX_DETECTIONS_KEPT]) + image, err);
     }
     if (!st)
-        st = write_outputs(detections, context->pool, outputs, err);
+        st = box_detections_write_outputs(detections, context->pool, outputs,
+                                          err);
     return st;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+box_detections_forward(const struct op_context *context,
+                       const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
 {
     struct detections detections = {.node = node, .inputs = inputs};
-    enum assay_status st = check(node, inputs, err);
+    enum assay_status st = box_detections_check(node, inputs, err);
 
     if (st)
         return st;
     detections.n_classes = inputs[BOX_DETECTIONS_LOGITS]->shape.dims[1];
     st = make_scores(context, &detections, err);
     if (!st)
-        st = take_memory(&detections, context->pool, err);
+        st = box_detections_take_memory(&detections, context->pool, err);
     if (!st)
         st = detect(context, &detections, outputs, err);
     buffer_release(detections.scores_memory);
@@ -270,9 +279,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* The deltas of what is found at least; of the rest, nobody knows before. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void box_detections_count_cost(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      const struct tensor *outputs,
+                                      struct cost *cost)
 {
     (void)node;
     cost_touches(cost, inputs[BOX_DETECTIONS_DELTAS],
@@ -293,6 +303,6 @@ const struct op_class op_box_detections = {
     .max_inputs = BOX_DETECTIONS_INPUTS,
     .min_outputs = BOX_DETECTIONS_OUTPUTS,
     .max_outputs = BOX_DETECTIONS_OUTPUTS,
-    .forward = forward,
-    .cost = count_cost,
+    .forward = box_detections_forward,
+    .cost = box_detections_count_cost,
 };

@@ -49,7 +49,8 @@ static void match_one(const struct matching *matching, size_t i, float *row,
 
 /* A box that overlaps an object as much as any does; which need not be the
  * object that it overlaps most itself. */
-static void keep_best(const struct matching *matching, size_t i, float *row)
+static void box_match_keep_best(const struct matching *matching, size_t i,
+                                float *row)
 {
     int64_t found = find_object(matching, i, row);
 
@@ -59,8 +60,8 @@ static void keep_best(const struct matching *matching, size_t i, float *row)
     }
 }
 
-static void match_all(const struct op_context *context,
-                      const struct matching *matching)
+static void box_match_all(const struct op_context *context,
+                          const struct matching *matching)
 {
     size_t m = matching->n_objects, n_threads = (size_t)op_threads(context);
 
@@ -81,7 +82,8 @@ static void match_all(const struct op_context *context,
         return;
 #pragma omp parallel for num_threads(op_threads(context))
     for (size_t i = 0; i < matching->n; i++)
-        keep_best(matching, i, matching->row + (size_t)op_thread() * m);
+        box_match_keep_best(matching, i,
+                            matching->row + (size_t)op_thread() * m);
 }
 
 enum assay_status box_match(const struct op_context *context,
@@ -117,7 +119,7 @@ enum assay_status box_match(const struct op_context *context,
         matching.areas[i] = box_area(objects[i]);
     for (size_t i = 0; i < n_each; i++)
         matching.most[i] = 0;
-    match_all(context, &matching);
+    box_match_all(context, &matching);
     buffer_release(memory);
     return ASSAY_OK;
 }

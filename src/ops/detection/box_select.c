@@ -32,8 +32,9 @@ struct selection {
     size_t n_found, found_capacity;
 };
 
-static const struct tensor *input(const struct node *node,
-                                  const struct tensor *const *inputs, size_t i)
+static const struct tensor *
+box_select_input_at(const struct node *node, const struct tensor *const *inputs,
+                    size_t i)
 {
     return i < node->n_inputs ? inputs[i] : NULL;
 }
@@ -49,8 +50,8 @@ static enum assay_status read_limit(const struct tensor *tensor, float *limit,
     return ASSAY_OK;
 }
 
-static enum assay_status check_inputs(const struct tensor *const *inputs,
-                                      struct error *err)
+static enum assay_status
+box_select_check_inputs(const struct tensor *const *inputs, struct error *err)
 {
     const struct shape *boxes = &inputs[SELECT_BOXES]->shape;
     const struct shape *scores = &inputs[SELECT_SCORES]->shape;
@@ -69,21 +70,23 @@ static enum assay_status check_inputs(const struct tensor *const *inputs,
                      shape_text(scores, b, sizeof b));
 }
 
-static enum assay_status begin(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct selection *selection, struct error *err)
+static enum assay_status box_select_begin(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct selection *selection,
+                                          struct error *err)
 {
     size_t n = (size_t)inputs[SELECT_BOXES]->shape.dims[1];
     enum assay_status st =
-        int_read(input(node, inputs, SELECT_MOST), 0, &selection->most, err);
+        int_read(box_select_input_at(node, inputs, SELECT_MOST), 0,
+                 &selection->most, err);
 
     selection->score = -INFINITY;
     if (!st)
-        st = read_limit(input(node, inputs, SELECT_OVERLAP),
+        st = read_limit(box_select_input_at(node, inputs, SELECT_OVERLAP),
                         &selection->overlap, err);
     if (!st)
-        st = read_limit(input(node, inputs, SELECT_SCORE), &selection->score,
-                        err);
+        st = read_limit(box_select_input_at(node, inputs, SELECT_SCORE),
+                        &selection->score, err);
     if (st)
         return st;
     selection->boxes = mem_array(n, sizeof *selection->boxes);
@@ -97,7 +100,7 @@ static enum assay_status begin(const struct node *node,
     return ASSAY_OK;
 }
 
-static void release(struct selection *selection)
+static void box_select_release(struct selection *selection)
 {
     mem_free(selection->boxes);
     mem_free(selection->scores);
@@ -108,7 +111,7 @@ static void release(struct selection *selection)
 }
 
 /* Corners may come in any order. */
-static struct box read_box(const float *at, bool is_centred)
+static struct box box_select_read_box(const float *at, bool is_centred)
 {
     if (is_centred)
         return (struct box){at[0] - at[2] / 2, at[1] - at[3] / 2,
@@ -159,7 +162,7 @@ select_class(const struct op_context *context, const struct node *node,
         if (!(scores[i] > selection->score))
             continue;
         selection->boxes[candidates.n] =
-            read_box(boxes + 4 * i, attrs->is_centred);
+            box_select_read_box(boxes + 4 * i, attrs->is_centred);
         selection->scores[candidates.n] = scores[i];
         selection->places[candidates.n++] = i;
     }
@@ -171,18 +174,19 @@ select_class(const struct op_context *context, const struct node *node,
     return note_kept(selection, n_kept, image, class_id, err);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status box_select_forward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     const struct shape *scores = &inputs[SELECT_SCORES]->shape;
     struct selection selection = {0};
     struct shape shape;
-    enum assay_status st = check_inputs(inputs, err);
+    enum assay_status st = box_select_check_inputs(inputs, err);
 
     if (!st)
-        st = begin(node, inputs, &selection, err);
+        st = box_select_begin(node, inputs, &selection, err);
     for (int64_t i = 0; !st && i < scores->dims[0]; i++) {
         for (int64_t c = 0; !st && c < scores->dims[1]; c++)
             st = select_class(context, node, inputs, i, c, &selection, err);
@@ -194,7 +198,7 @@ static enum assay_status forward(const struct op_context *context,
     if (!st && selection.n_found)
         memcpy(tensor_data(&outputs[0]), selection.found,
                selection.n_found * sizeof *selection.found);
-    release(&selection);
+    box_select_release(&selection);
     return st;
 }
 
@@ -208,5 +212,5 @@ const struct op_class op_box_select = {
     .max_inputs = 5,
     .min_outputs = 1,
     .max_outputs = 1,
-    .forward = forward,
+    .forward = box_select_forward,
 };

@@ -14,7 +14,7 @@ struct box *tensor_boxes(const struct tensor *tensor)
 }
 
 /* What is not a number stays so: whoever filters boxes drops it. */
-static float between(float value, float low, float high)
+static float boxes_between(float value, float low, float high)
 {
     if (value < low)
         return low;
@@ -26,8 +26,8 @@ struct box box_decode(struct box from, const float deltas[4],
 {
     float width = from.x2 - from.x1, height = from.y2 - from.y1;
     float x = from.x1 + 0.5F * width, y = from.y1 + 0.5F * height;
-    float dw = between(deltas[2] / weights[2], -INFINITY, max_log_growth);
-    float dh = between(deltas[3] / weights[3], -INFINITY, max_log_growth);
+    float dw = boxes_between(deltas[2] / weights[2], -INFINITY, max_log_growth);
+    float dh = boxes_between(deltas[3] / weights[3], -INFINITY, max_log_growth);
     float to_x = deltas[0] / weights[0] * width + x;
     float to_y = deltas[1] / weights[1] * height + y;
     float half_width = 0.5F * (expf(dw) * width);
@@ -55,10 +55,10 @@ void box_encode(struct box from, struct box to, const float weights[4],
 
 struct box box_clip(struct box box, int64_t height, int64_t width)
 {
-    return (struct box){.x1 = between(box.x1, 0, (float)width),
-                        .y1 = between(box.y1, 0, (float)height),
-                        .x2 = between(box.x2, 0, (float)width),
-                        .y2 = between(box.y2, 0, (float)height)};
+    return (struct box){.x1 = boxes_between(box.x1, 0, (float)width),
+                        .y1 = boxes_between(box.y1, 0, (float)height),
+                        .x2 = boxes_between(box.x2, 0, (float)width),
+                        .y2 = boxes_between(box.y2, 0, (float)height)};
 }
 
 float box_area(struct box box)

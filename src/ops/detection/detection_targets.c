@@ -15,9 +15,10 @@ detection_targets_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status
+detection_targets_infer(const struct node *node,
+                        const struct tensor *const *inputs,
+                        struct tensor *outputs, struct error *err)
 {
     const struct shape *boxes = &inputs[DETECTION_TARGETS_BOXES]->shape;
     enum assay_status st =
@@ -39,8 +40,8 @@ static enum assay_status infer(const struct node *node,
     return st;
 }
 
-static enum assay_status check(const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status
+detection_targets_check(const struct tensor *const *inputs, struct error *err)
 {
     const struct tensor *counts = inputs[DETECTION_TARGETS_COUNTS];
     enum assay_status st = boxes_check_counts(
@@ -79,16 +80,17 @@ static enum assay_status check_object(const struct node *node, int64_t image,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+detection_targets_forward(const struct op_context *context,
+                          const struct node *node,
+                          const struct tensor *const *inputs,
+                          struct tensor *outputs, struct error *err)
 {
     const struct tensor *counts = inputs[DETECTION_TARGETS_COUNTS];
     const struct box *from = tensor_boxes(inputs[DETECTION_TARGETS_BOXES]);
     const int64_t *label = tensor_i64(inputs[DETECTION_TARGETS_LABELS]);
     struct box *to = tensor_boxes(&outputs[0]);
-    enum assay_status st = check(inputs, err);
+    enum assay_status st = detection_targets_check(inputs, err);
 
     (void)context;
     for (int64_t image = 0; !st && image < counts->shape.dims[0]; image++) {
@@ -116,7 +118,7 @@ const struct op_class op_detection_targets = {
     .max_inputs = DETECTION_TARGETS_INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = detection_targets_infer,
+    .forward = detection_targets_forward,
     .cost = rule_cost_elementwise,
 };

@@ -67,14 +67,15 @@ check_image(const struct detection_transform_attrs *attrs,
     return ASSAY_OK;
 }
 
-static int64_t round_up(int64_t size, int64_t multiple)
+static int64_t detection_transform_round_up(int64_t size, int64_t multiple)
 {
     return (size + multiple - 1) / multiple * multiple;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status
+detection_transform_infer(const struct node *node,
+                          const struct tensor *const *inputs,
+                          struct tensor *outputs, struct error *err)
 {
     const struct detection_transform_attrs *attrs =
         detection_transform_attrs(node);
@@ -92,8 +93,8 @@ static enum assay_status infer(const struct node *node,
         cols = width > cols ? width : cols;
     }
     batch = shape_of(4, n, (int64_t)n_channels,
-                     round_up(rows, attrs->size_divisible),
-                     round_up(cols, attrs->size_divisible));
+                     detection_transform_round_up(rows, attrs->size_divisible),
+                     detection_transform_round_up(cols, attrs->size_divisible));
     rule_set(&outputs[TRANSFORM_BATCH], DTYPE_F32, &batch);
     rule_set(&outputs[TRANSFORM_SIZES], DTYPE_I64, &sizes);
     rule_set(&outputs[TRANSFORM_ORIGINAL], DTYPE_I64, &sizes);
@@ -180,7 +181,7 @@ VARIANTS(void, normalise,
         to[i] = (from[i] - mean) / std;
 }
 
-VARIANTS(void, blend,
+VARIANTS(void, detection_transform_blend,
          (const float *restrict low, const float *restrict high,
           float *restrict to, int64_t n, float low_weight, float high_weight),
          (low, high, to, n, low_weight, high_weight))
@@ -189,8 +190,9 @@ VARIANTS(void, blend,
         to[i] = low[i] * low_weight + high[i] * high_weight;
 }
 
-static void stretch_row(const struct plane *plane, struct band_rows *rows,
-                        int64_t y, float *to)
+static void detection_transform_stretch_row(const struct plane *plane,
+                                            struct band_rows *rows, int64_t y,
+                                            float *to)
 {
     const float *row = rows->normalised;
 
@@ -215,11 +217,13 @@ static void hold_rows(const struct plane *plane, struct band_rows *rows,
         rows->stretched[1] = swap;
         rows->held[1] = rows->held[0];
     } else if (rows->held[0] != tap->low) {
-        stretch_row(plane, rows, tap->low, rows->stretched[0]);
+        detection_transform_stretch_row(plane, rows, tap->low,
+                                        rows->stretched[0]);
     }
     rows->held[0] = tap->low;
     if (tap->high != tap->low && rows->held[1] != tap->high) {
-        stretch_row(plane, rows, tap->high, rows->stretched[1]);
+        detection_transform_stretch_row(plane, rows, tap->high,
+                                        rows->stretched[1]);
         rows->held[1] = tap->high;
     }
 }
@@ -240,8 +244,9 @@ static void resize_band(const struct plane *plane, struct band_rows *rows,
             struct tap tap = bilinear_tap(y, plane->from_height, plane->height);
 
             hold_rows(plane, rows, &tap);
-            blend(rows->stretched[0], rows->stretched[tap.high != tap.low], to,
-                  made, tap.low_weight, tap.high_weight);
+            detection_transform_blend(rows->stretched[0],
+                                      rows->stretched[tap.high != tap.low], to,
+                                      made, tap.low_weight, tap.high_weight);
         }
         memset(to + made, 0, (size_t)(plane->to_width - made) * sizeof *to);
     }
@@ -301,10 +306,11 @@ static enum assay_status resize_fast(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+detection_transform_forward(const struct op_context *context,
+                            const struct node *node,
+                            const struct tensor *const *inputs,
+                            struct tensor *outputs, struct error *err)
 {
     int64_t *sizes = tensor_i64(&outputs[TRANSFORM_SIZES]);
     int64_t *original = tensor_i64(&outputs[TRANSFORM_ORIGINAL]);
@@ -343,6 +349,6 @@ const struct op_class op_detection_transform = {
     .max_inputs = SIZE_MAX,
     .min_outputs = TRANSFORM_OUTPUTS,
     .max_outputs = TRANSFORM_OUTPUTS,
-    .infer = infer,
-    .forward = forward,
+    .infer = detection_transform_infer,
+    .forward = detection_transform_forward,
 };

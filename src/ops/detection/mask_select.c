@@ -8,9 +8,10 @@
 
 enum { LOGITS, LABELS, INPUTS };
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status mask_select_infer(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     enum assay_status st = rule_rank(inputs, LOGITS, 4, err);
     struct shape y = inputs[LOGITS]->shape;
@@ -31,10 +32,11 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status mask_select_forward(const struct op_context *context,
+                                             const struct node *node,
+                                             const struct tensor *const *inputs,
+                                             struct tensor *outputs,
+                                             struct error *err)
 {
     const int64_t *dims = inputs[LOGITS]->shape.dims;
     const int64_t *labels = tensor_i64(inputs[LABELS]);
@@ -60,9 +62,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* One class of each. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void mask_select_count_cost(const struct node *node,
+                                   const struct tensor *const *inputs,
+                                   const struct tensor *outputs,
+                                   struct cost *cost)
 {
     (void)node;
     cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
@@ -74,7 +77,7 @@ const struct op_class op_mask_select = {
     .max_inputs = INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
+    .infer = mask_select_infer,
+    .forward = mask_select_forward,
+    .cost = mask_select_count_cost,
 };

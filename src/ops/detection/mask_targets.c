@@ -26,9 +26,10 @@ const struct mask_targets_attrs *mask_targets_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status mask_targets_infer(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     int64_t size = mask_targets_attrs(node)->size;
     enum assay_status st = boxes_check_list(inputs[MASK_TARGETS_BOXES], err);
@@ -50,9 +51,9 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status check(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status mask_targets_check(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct error *err)
 {
     const struct tensor *objects = inputs[MASK_TARGETS_OBJECTS];
     int64_t n = inputs[MASK_TARGETS_BOXES]->shape.dims[0];
@@ -83,8 +84,8 @@ struct side {
     int64_t original; /* of the mask as it came */
 };
 
-static struct side make_side(float first, float last, int64_t bins,
-                             int64_t size, int64_t original)
+static struct side mask_targets_make_side(float first, float last, int64_t bins,
+                                          int64_t size, int64_t original)
 {
     float length = last - first > 1 ? last - first : 1;
     float bin = length / (float)bins;
@@ -99,7 +100,8 @@ static struct side make_side(float first, float last, int64_t bins,
 
 /* Where point i of a bin reads the mask as it came, and with which weights;
  * outside of it with none. */
-static struct tap point_at(const struct side *side, int64_t bin, int64_t i)
+static struct tap mask_targets_point_at(const struct side *side, int64_t bin,
+                                        int64_t i)
 {
     struct tap tap;
 
@@ -124,7 +126,7 @@ struct work {
     float rows[2][max_size];
 };
 
-static const float *find_row(struct work *work, int64_t y)
+static const float *mask_targets_find_row(struct work *work, int64_t y)
 {
     const uint8_t *from = work->mask + y * work->across.original;
     const struct tap *tap = work->taps;
@@ -151,15 +153,15 @@ static void project(struct work *work)
         for (int64_t k = 0; k < work->bins; k++)
             work->to[k] = 0;
         for (int64_t i = 0; i < work->down.points; i++) {
-            struct tap tap = point_at(&work->down, row, i);
-            const float *low = find_row(work, tap.low);
+            struct tap tap = mask_targets_point_at(&work->down, row, i);
+            const float *low = mask_targets_find_row(work, tap.low);
 
             for (int64_t k = 0; k < work->bins; k++)
                 work->to[k] += tap.low_weight * low[k];
             if (tap.high_weight <= 0)
                 continue;
 
-            const float *high = find_row(work, tap.high);
+            const float *high = mask_targets_find_row(work, tap.high);
 
             for (int64_t k = 0; k < work->bins; k++)
                 work->to[k] += tap.high_weight * high[k];
@@ -198,8 +200,9 @@ static enum assay_status start_work(const struct node *node,
     *work = (struct work){
         .mask =
             (const uint8_t *)tensor_data(masks) + object * dims[1] * dims[2],
-        .down = make_side(box.y1, box.y2, bins, size[0], dims[1]),
-        .across = make_side(box.x1, box.x2, bins, size[1], dims[2]),
+        .down = mask_targets_make_side(box.y1, box.y2, bins, size[0], dims[1]),
+        .across =
+            mask_targets_make_side(box.x1, box.x2, bins, size[1], dims[2]),
         .to = tensor_f32(output) + i * bins * bins,
         .bins = bins,
     };
@@ -236,18 +239,18 @@ static void project_box(const struct node *node,
     work.taps = taps;
     for (int64_t bin = 0; bin < work.bins; bin++) {
         for (int64_t k = 0; k < work.across.points; k++)
-            *taps++ = point_at(&work.across, bin, k);
+            *taps++ = mask_targets_point_at(&work.across, bin, k);
     }
     project(&work);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+mask_targets_forward(const struct op_context *context, const struct node *node,
+                     const struct tensor *const *inputs, struct tensor *outputs,
+                     struct error *err)
 {
     size_t n_threads = (size_t)op_threads(context), each;
-    enum assay_status st = check(node, inputs, err);
+    enum assay_status st = mask_targets_check(node, inputs, err);
     struct buffer *memory = NULL;
     struct tap *taps;
     int64_t most = 0;
@@ -270,9 +273,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* Masks are read where boxes are: about once in all. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void mask_targets_count_cost(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    const struct tensor *outputs,
+                                    struct cost *cost)
 {
     (void)node, (void)inputs;
     cost->flops += tensor_elements(&outputs[0]) * 8;
@@ -285,7 +289,7 @@ const struct op_class op_mask_targets = {
     .max_inputs = 64,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
+    .infer = mask_targets_infer,
+    .forward = mask_targets_forward,
+    .cost = mask_targets_count_cost,
 };

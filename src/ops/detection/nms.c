@@ -108,7 +108,7 @@ VARIANTS(bool, overlaps_kept,
     return false;
 }
 
-static void keep(struct kept_boxes *kept, struct box box, float area)
+static void nms_keep(struct kept_boxes *kept, struct box box, float area)
 {
     size_t at = kept->n++;
 
@@ -137,7 +137,7 @@ static void run_group(const struct nms *nms, size_t group)
 
         if (overlaps_kept(&kept, box, area, nms->input->iou))
             continue;
-        keep(&kept, box, area);
+        nms_keep(&kept, box, area);
         nms->is_kept[position] = true;
     }
 }
@@ -185,8 +185,8 @@ static void find_members(struct nms *nms)
     starts[0] = 0;
 }
 
-static enum assay_status take_memory(struct nms *nms, struct pool *pool,
-                                     struct error *err)
+static enum assay_status nms_take_memory(struct nms *nms, struct pool *pool,
+                                         struct error *err)
 {
     size_t n = nms->input->n, n_groups = nms->input->n_groups;
     size_t column = n + n_groups * block;
@@ -217,7 +217,7 @@ enum assay_status nms_run(const struct op_context *context,
                           size_t *n_kept, struct error *err)
 {
     struct nms nms = {.input = input, .shift = group_shift(input)};
-    enum assay_status st = take_memory(&nms, context->pool, err);
+    enum assay_status st = nms_take_memory(&nms, context->pool, err);
 
     *n_kept = 0;
     if (st)

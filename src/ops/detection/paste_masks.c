@@ -47,7 +47,7 @@ static int64_t at_least(int64_t value, int64_t low)
     return value < low ? low : value;
 }
 
-static int64_t at_most(int64_t value, int64_t high)
+static int64_t paste_masks_at_most(int64_t value, int64_t high)
 {
     return value > high ? high : value;
 }
@@ -70,10 +70,12 @@ static struct placed place(const float *mask, int64_t side, struct box box,
 
     placed.box_width = right - placed.left + 1;
     placed.box_height = bottom - placed.top + 1;
-    placed.x_start = at_most(at_least(placed.left, 0), width);
-    placed.y_start = at_most(at_least(placed.top, 0), height);
-    placed.x_end = at_least(at_most(right + 1, width), placed.x_start);
-    placed.y_end = at_least(at_most(bottom + 1, height), placed.y_start);
+    placed.x_start = paste_masks_at_most(at_least(placed.left, 0), width);
+    placed.y_start = paste_masks_at_most(at_least(placed.top, 0), height);
+    placed.x_end =
+        at_least(paste_masks_at_most(right + 1, width), placed.x_start);
+    placed.y_end =
+        at_least(paste_masks_at_most(bottom + 1, height), placed.y_start);
     return placed;
 }
 
@@ -105,7 +107,7 @@ static float row_value(const struct placed *placed, int64_t y,
 }
 
 /* The two kinds of output: probabilities, or what is above one half. */
-static void put(bool is_soft, void *to, int64_t at, float value)
+static void paste_masks_put(bool is_soft, void *to, int64_t at, float value)
 {
     if (is_soft)
         ((float *)to)[at] = value;
@@ -128,7 +130,7 @@ static void paste_reference(const struct placed *placed, bool is_soft, void *to)
                     row_value(placed, down.low, &across) * down.low_weight +
                     row_value(placed, down.high, &across) * down.high_weight;
             }
-            put(is_soft, to, y * placed->width + x, value);
+            paste_masks_put(is_soft, to, y * placed->width + x, value);
         }
     }
 }
@@ -221,9 +223,9 @@ static enum assay_status paste_image(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status check(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status paste_masks_check(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct error *err)
 {
     const struct shape *masks = &inputs[MASKS]->shape;
     enum assay_status st = rule_rank(inputs, MASKS, 4, err);
@@ -248,13 +250,14 @@ static enum assay_status check(const struct node *node,
     return st;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status paste_masks_forward(const struct op_context *context,
+                                             const struct node *node,
+                                             const struct tensor *const *inputs,
+                                             struct tensor *outputs,
+                                             struct error *err)
 {
     bool is_soft = paste_masks_attrs(node)->is_soft;
-    enum assay_status st = check(node, inputs, err);
+    enum assay_status st = paste_masks_check(node, inputs, err);
     int64_t first = 0;
 
     for (size_t i = 0; !st && i < node->n_outputs; i++) {
@@ -283,5 +286,5 @@ const struct op_class op_paste_masks = {
     .max_inputs = INPUTS,
     .min_outputs = 1,
     .max_outputs = SIZE_MAX,
-    .forward = forward,
+    .forward = paste_masks_forward,
 };

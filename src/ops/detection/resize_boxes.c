@@ -6,9 +6,10 @@
 
 enum { BOXES, COUNTS, SIZES, ORIGINAL, INPUTS };
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status resize_boxes_infer(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     enum assay_status st = boxes_check_list(inputs[BOXES], err);
 
@@ -18,10 +19,10 @@ static enum assay_status infer(const struct node *node,
     return st;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+resize_boxes_forward(const struct op_context *context, const struct node *node,
+                     const struct tensor *const *inputs, struct tensor *outputs,
+                     struct error *err)
 {
     const struct box *from = tensor_boxes(inputs[BOXES]);
     struct box *to = tensor_boxes(&outputs[0]);
@@ -53,6 +54,6 @@ const struct op_class op_resize_boxes = {
     .max_inputs = INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = resize_boxes_infer,
+    .forward = resize_boxes_forward,
 };

@@ -33,9 +33,10 @@ static enum assay_status check_attrs(const struct node *node, struct error *err)
                      ROI_ALIGN_MAX_SIZE, ROI_ALIGN_MAX_RATIO);
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status roi_align_infer(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     const struct shape *first = &inputs[ROI_ALIGN_MAPS]->shape;
     int64_t size = roi_align_attrs(node)->size;
@@ -95,8 +96,9 @@ static struct pyramid make_pyramid(const struct roi_map *maps, size_t n_maps,
 }
 
 /* After equation 1 of Lin et al., "Feature Pyramid Networks" (2017). */
-static size_t level_of(const struct pyramid *pyramid,
-                       const struct roi_align_attrs *attrs, struct box box)
+static size_t roi_align_level_of(const struct pyramid *pyramid,
+                                 const struct roi_align_attrs *attrs,
+                                 struct box box)
 {
     float side = sqrtf(box_area(box));
     float level = floorf(attrs->canonical_level +
@@ -113,7 +115,7 @@ static struct roi make_roi(const struct pyramid *pyramid,
                            const struct roi_align_attrs *attrs, struct box box,
                            int64_t image)
 {
-    size_t level = level_of(pyramid, attrs, box);
+    size_t level = roi_align_level_of(pyramid, attrs, box);
     float scale = pyramid->scales[level];
     float x = box.x1 * scale, y = box.y1 * scale;
     float width = box.x2 * scale - x, height = box.y2 * scale - y;
@@ -153,8 +155,8 @@ bool roi_sample(float start, float bin_size, int64_t bin, int64_t i,
     return true;
 }
 
-static float value_at(const struct roi *roi, int64_t channel, int64_t y,
-                      int64_t x)
+static float roi_align_value_at(const struct roi *roi, int64_t channel,
+                                int64_t y, int64_t x)
 {
     const struct roi_map *map = roi->map;
     int64_t plane = map->height * map->width, at = y * map->width + x;
@@ -185,13 +187,13 @@ static float bin_mean(const struct roi *roi, int64_t channel, int64_t row,
                             &x))
                 continue;
             sum += y.low_weight * x.low_weight *
-                       value_at(roi, channel, y.low, x.low) +
+                       roi_align_value_at(roi, channel, y.low, x.low) +
                    y.low_weight * x.high_weight *
-                       value_at(roi, channel, y.low, x.high) +
+                       roi_align_value_at(roi, channel, y.low, x.high) +
                    y.high_weight * x.low_weight *
-                       value_at(roi, channel, y.high, x.low) +
+                       roi_align_value_at(roi, channel, y.high, x.low) +
                    y.high_weight * x.high_weight *
-                       value_at(roi, channel, y.high, x.high);
+                       roi_align_value_at(roi, channel, y.high, x.high);
         }
     }
     return sum / (float)(n * n);
@@ -207,9 +209,9 @@ static void pool_reference(const struct roi *roi, float *output)
     }
 }
 
-static enum assay_status check(const struct tensor *const *inputs,
-                               const struct roi_map *maps, size_t n_maps,
-                               struct error *err)
+static enum assay_status roi_align_check(const struct tensor *const *inputs,
+                                         const struct roi_map *maps,
+                                         size_t n_maps, struct error *err)
 {
     const struct tensor *counts = inputs[ROI_ALIGN_COUNTS];
     enum assay_status st =
@@ -261,21 +263,22 @@ static void pool_fast(const struct roi_work *work, float *output, int n_threads)
     }
 }
 
-static size_t round_up(size_t bytes)
+static size_t roi_align_round_up(size_t bytes)
 {
     return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
 }
 
-static enum assay_status take_memory(const struct op_context *context,
-                                     const struct roi_align_attrs *attrs,
-                                     struct roi_work *work, struct error *err)
+static enum assay_status
+roi_align_take_memory(const struct op_context *context,
+                      const struct roi_align_attrs *attrs,
+                      struct roi_work *work, struct error *err)
 {
     size_t n = (size_t)work->n, n_threads = (size_t)op_threads(context);
-    size_t rois_bytes = round_up(n * sizeof(struct roi));
+    size_t rois_bytes = roi_align_round_up(n * sizeof(struct roi));
     enum assay_status st;
 
-    work->plan_bytes = round_up(roi_plan_bytes(attrs));
-    work->scratch_bytes = round_up(roi_pool_scratch_bytes(attrs));
+    work->plan_bytes = roi_align_round_up(roi_plan_bytes(attrs));
+    work->scratch_bytes = roi_align_round_up(roi_pool_scratch_bytes(attrs));
     st = pool_take_scratch(context->pool,
                            rois_bytes + n * work->plan_bytes +
                                n_threads * work->scratch_bytes,
@@ -310,13 +313,13 @@ enum assay_status roi_work_start(const struct op_context *context,
 {
     const struct roi_align_attrs *attrs = roi_align_attrs(node);
     struct pyramid pyramid;
-    enum assay_status st = check(inputs, maps, n_maps, err);
+    enum assay_status st = roi_align_check(inputs, maps, n_maps, err);
 
     *work = (struct roi_work){.n = inputs[ROI_ALIGN_BOXES]->shape.dims[0],
                               .n_blocks = (maps[0].channels + ROI_LANES - 1) /
                                           ROI_LANES};
     if (!st)
-        st = take_memory(context, attrs, work, err);
+        st = roi_align_take_memory(context, attrs, work, err);
     if (st)
         return st;
     pyramid = make_pyramid(maps, n_maps, inputs[ROI_ALIGN_SIZES]);
@@ -364,10 +367,11 @@ size_t roi_align_list_maps(const struct node *node,
     return n_maps;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status roi_align_forward(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     struct roi_map maps[ROI_ALIGN_MAX_LEVELS];
     size_t n_maps = roi_align_list_maps(node, inputs, maps);
@@ -378,9 +382,10 @@ static enum assay_status forward(const struct op_context *context,
 
 /* A sample is four values, weighed and added up. All maps are read at most once
  * from memory, and no more of them than the samples need. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void roi_align_count_cost(const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 const struct tensor *outputs,
+                                 struct cost *cost)
 {
     const struct roi_align_attrs *attrs = roi_align_attrs(node);
     uint64_t samples =
@@ -422,9 +427,9 @@ const struct op_class op_roi_align = {
     .max_inputs = ROI_ALIGN_MAPS + ROI_ALIGN_MAX_LEVELS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
+    .infer = roi_align_infer,
+    .forward = roi_align_forward,
+    .cost = roi_align_count_cost,
     .backward = roi_align_backward,
     .backward_reads = roi_align_backward_reads,
     .backward_cost = roi_align_backward_cost,

@@ -15,9 +15,10 @@ enum { max_points = 1 << 10 };
 
 enum roi_crop_input { CROP_X, CROP_BOXES, CROP_IMAGES };
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status roi_crop_infer(const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     const struct roi_crop_attrs *attrs = node->attrs;
     const struct shape *boxes = &inputs[CROP_BOXES]->shape;
@@ -56,8 +57,9 @@ struct side {
     int64_t size;   /* of the map */
 };
 
-static struct side make_side(const struct roi_crop_attrs *attrs, float first,
-                             float last, int64_t bins, int64_t size)
+static struct side roi_crop_make_side(const struct roi_crop_attrs *attrs,
+                                      float first, float last, int64_t bins,
+                                      int64_t size)
 {
     float offset = attrs->is_half_pixel ? 0.5F : 0;
     float start = first * attrs->scale - offset;
@@ -80,7 +82,8 @@ struct pair {
     bool is_inside;
 };
 
-static struct pair point_at(const struct side *side, int64_t bin, int64_t i)
+static struct pair roi_crop_point_at(const struct side *side, int64_t bin,
+                                     int64_t i)
 {
     float at = side->start + (float)bin * side->bin +
                ((float)i + 0.5F) * side->bin / (float)side->points;
@@ -106,10 +109,10 @@ static float pool_bin(const struct roi_crop_attrs *attrs, const float *plane,
     float sum = 0, best = -INFINITY;
 
     for (int64_t i = 0; i < down->points; i++) {
-        struct pair y = point_at(down, row, i);
+        struct pair y = roi_crop_point_at(down, row, i);
 
         for (int64_t j = 0; j < across->points; j++) {
-            struct pair x = point_at(across, column, j);
+            struct pair x = roi_crop_point_at(across, column, j);
             const float *above = plane + y.low * across->size;
             const float *below = plane + y.high * across->size;
             float weighted[4] = {0};
@@ -133,9 +136,10 @@ static void pool_box(const struct roi_crop_attrs *attrs, const struct tensor *x,
                      int64_t image, struct box box, float *y)
 {
     const int64_t *dims = x->shape.dims;
-    struct side down = make_side(attrs, box.y1, box.y2, attrs->height, dims[2]);
+    struct side down =
+        roi_crop_make_side(attrs, box.y1, box.y2, attrs->height, dims[2]);
     struct side across =
-        make_side(attrs, box.x1, box.x2, attrs->width, dims[3]);
+        roi_crop_make_side(attrs, box.x1, box.x2, attrs->width, dims[3]);
 
     for (int64_t c = 0; c < dims[1]; c++) {
         const float *plane =
@@ -157,7 +161,7 @@ static bool is_common(const struct roi_crop_attrs *attrs)
            attrs->sampling_ratio <= ROI_ALIGN_MAX_RATIO;
 }
 
-static size_t round_up(size_t bytes)
+static size_t roi_crop_round_up(size_t bytes)
 {
     return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
 }
@@ -169,9 +173,9 @@ static void pool_common(const struct roi_crop_attrs *attrs,
                         float *y)
 {
     struct side down =
-        make_side(attrs, box.y1, box.y2, attrs->height, map->height);
+        roi_crop_make_side(attrs, box.y1, box.y2, attrs->height, map->height);
     struct side across =
-        make_side(attrs, box.x1, box.x2, attrs->width, map->width);
+        roi_crop_make_side(attrs, box.x1, box.x2, attrs->width, map->width);
     struct roi roi = {.map = map,
                       .image = image,
                       .x = across.start,
@@ -200,8 +204,9 @@ static enum assay_status run_common(const struct op_context *context,
                           .width = dims[3]};
     struct roi_align_attrs sizes = {.size = attrs->height,
                                     .sampling_ratio = attrs->sampling_ratio};
-    size_t plan_bytes = round_up(roi_plan_bytes(&sizes));
-    size_t bytes = plan_bytes + round_up(roi_pool_scratch_bytes(&sizes));
+    size_t plan_bytes = roi_crop_round_up(roi_plan_bytes(&sizes));
+    size_t bytes =
+        plan_bytes + roi_crop_round_up(roi_pool_scratch_bytes(&sizes));
     int64_t each = shape_span(&y->shape, 1, 4);
     struct buffer *memory;
     enum assay_status st =
@@ -220,10 +225,11 @@ static enum assay_status run_common(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status roi_crop_forward(const struct op_context *context,
+                                          const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     const struct tensor *x = inputs[CROP_X];
     int64_t n = outputs[0].shape.dims[0];
@@ -254,6 +260,6 @@ const struct op_class op_roi_crop = {
     .max_inputs = 3,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = roi_crop_infer,
+    .forward = roi_crop_forward,
 };

@@ -177,8 +177,8 @@ static void gather_row(const struct roi_axis *across, const float *row,
     }
 }
 
-static void write_block(const float *tile, int64_t n_bins, int64_t n_channels,
-                        float *output)
+static void roi_pool_write_block(const float *tile, int64_t n_bins,
+                                 int64_t n_channels, float *output)
 {
     for (int64_t c = 0; c < n_channels;) {
         bool has_four = c + 4 <= n_channels;
@@ -222,5 +222,6 @@ void roi_pool_block(const struct roi *roi, const void *plan, int64_t block,
                        n_channels, gathered + i * across.n_lines * ROI_LANES);
     }
     sum_bins(down.bins, across.bins, roi->size, points, tile);
-    write_block(tile, n_bins, n_channels, output + block * ROI_LANES * n_bins);
+    roi_pool_write_block(tile, n_bins, n_channels,
+                         output + block * ROI_LANES * n_bins);
 }

@@ -5,8 +5,8 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-static enum assay_status check(const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status roi_positives_check(const struct tensor *const *inputs,
+                                             struct error *err)
 {
     int64_t n = inputs[ROI_POSITIVES_BOXES]->shape.dims[0];
     enum assay_status st = boxes_check_list(inputs[ROI_POSITIVES_BOXES], err);
@@ -31,9 +31,10 @@ static int64_t count_positives(const struct tensor *labels)
     return n;
 }
 
-static enum assay_status make_outputs(const struct op_context *context,
-                                      const struct tensor *const *inputs,
-                                      struct tensor *outputs, struct error *err)
+static enum assay_status
+roi_positives_make_outputs(const struct op_context *context,
+                           const struct tensor *const *inputs,
+                           struct tensor *outputs, struct error *err)
 {
     int64_t n = count_positives(inputs[ROI_POSITIVES_LABELS]);
     struct shape list = shape_of(1, n), boxes = shape_of(2, n, (int64_t)4);
@@ -49,18 +50,18 @@ static enum assay_status make_outputs(const struct op_context *context,
     return st;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+roi_positives_forward(const struct op_context *context, const struct node *node,
+                      const struct tensor *const *inputs,
+                      struct tensor *outputs, struct error *err)
 {
     const struct tensor *counts = inputs[ROI_POSITIVES_COUNTS];
-    enum assay_status st = check(inputs, err);
+    enum assay_status st = roi_positives_check(inputs, err);
     int64_t row = 0, to = 0;
 
     (void)node;
     if (!st)
-        st = make_outputs(context, inputs, outputs, err);
+        st = roi_positives_make_outputs(context, inputs, outputs, err);
     for (size_t image = 0; !st && image < tensor_elements(counts); image++) {
         int64_t end = row + tensor_i64(counts)[image], before = to;
 
@@ -84,5 +85,5 @@ const struct op_class op_roi_positives = {
     .max_inputs = ROI_POSITIVES_PARTS,
     .min_outputs = ROI_POSITIVES_PARTS,
     .max_outputs = ROI_POSITIVES_PARTS,
-    .forward = forward,
+    .forward = roi_positives_forward,
 };

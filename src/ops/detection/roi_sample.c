@@ -13,9 +13,9 @@ const struct roi_sample_attrs *roi_sample_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status check(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status roi_sample_check(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct error *err)
 {
     const struct tensor *proposals = inputs[ROI_SAMPLE_PROPOSALS];
     const struct tensor *objects = inputs[ROI_SAMPLE_OBJECT_BOXES];
@@ -69,7 +69,8 @@ static size_t count_images(const struct sampling *sampling)
 }
 
 /* Of the image: its proposals, and its objects behind them. */
-static size_t count_candidates(const struct sampling *sampling, size_t image)
+static size_t roi_sample_count_candidates(const struct sampling *sampling,
+                                          size_t image)
 {
     const struct tensor *const *inputs = sampling->inputs;
 
@@ -77,15 +78,15 @@ static size_t count_candidates(const struct sampling *sampling, size_t image)
                     tensor_i64(inputs[ROI_SAMPLE_OBJECT_COUNTS])[image]);
 }
 
-static enum assay_status take_memory(struct sampling *sampling,
-                                     struct error *err)
+static enum assay_status roi_sample_take_memory(struct sampling *sampling,
+                                                struct error *err)
 {
     int64_t wanted = roi_sample_attrs(sampling->node)->sample.n;
     size_t most = 0, n_sampled = 0, bytes;
     enum assay_status st;
 
     for (size_t i = 0; i < count_images(sampling); i++) {
-        size_t n = count_candidates(sampling, i);
+        size_t n = roi_sample_count_candidates(sampling, i);
 
         most = n > most ? n : most;
         n_sampled += n < (size_t)wanted ? n : (size_t)wanted;
@@ -107,8 +108,8 @@ static enum assay_status take_memory(struct sampling *sampling,
 
 /* What the sampler calls a candidate: its object's class, 0 for background,
  * -1 for what is neither. */
-static void make_labels(const struct sampling *sampling, size_t n,
-                        int64_t first_object)
+static void roi_sample_make_labels(const struct sampling *sampling, size_t n,
+                                   int64_t first_object)
 {
     const int64_t *classes =
         tensor_i64(sampling->inputs[ROI_SAMPLE_OBJECT_LABELS]) + first_object;
@@ -127,7 +128,7 @@ static enum assay_status sample_image(struct sampling *sampling, int64_t image,
     const struct tensor *const *inputs = sampling->inputs;
     const struct roi_sample_attrs *attrs = roi_sample_attrs(sampling->node);
     size_t n_own = (size_t)tensor_i64(inputs[ROI_SAMPLE_COUNTS])[image];
-    size_t n = count_candidates(sampling, (size_t)image), n_chosen;
+    size_t n = roi_sample_count_candidates(sampling, (size_t)image), n_chosen;
     const struct box *objects =
         tensor_boxes(inputs[ROI_SAMPLE_OBJECT_BOXES]) + first_object;
     enum assay_status st;
@@ -143,7 +144,7 @@ static enum assay_status sample_image(struct sampling *sampling, int64_t image,
                    objects, n - n_own, sampling->matches, err);
     if (st)
         return st;
-    make_labels(sampling, n, first_object);
+    roi_sample_make_labels(sampling, n, first_object);
     n_chosen = balanced_sample(
         &attrs->sample,
         sample_start(inputs[ROI_SAMPLE_SEED], SAMPLE_PROPOSALS, image),
@@ -159,8 +160,9 @@ static enum assay_status sample_image(struct sampling *sampling, int64_t image,
     return ASSAY_OK;
 }
 
-static enum assay_status make_outputs(const struct sampling *sampling,
-                                      struct tensor *outputs, struct error *err)
+static enum assay_status
+roi_sample_make_outputs(const struct sampling *sampling, struct tensor *outputs,
+                        struct error *err)
 {
     int64_t n = (int64_t)sampling->n;
     struct shape list = shape_of(1, n), boxes = shape_of(2, n, (int64_t)4);
@@ -183,8 +185,8 @@ static enum assay_status make_outputs(const struct sampling *sampling,
     return st;
 }
 
-static void write_one(const struct sampling *sampling, size_t i,
-                      const struct tensor *outputs)
+static void roi_sample_write_one(const struct sampling *sampling, size_t i,
+                                 const struct tensor *outputs)
 {
     const struct sampled *sampled = &sampling->sampled[i];
     const struct box *objects =
@@ -200,22 +202,23 @@ static void write_one(const struct sampling *sampling, size_t i,
                    roi_sample_attrs(sampling->node)->weights, deltas);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status roi_sample_forward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     struct sampling sampling = {
         .context = context, .node = node, .inputs = inputs};
     int64_t first = 0, first_object = 0, *kept = NULL;
-    enum assay_status st = check(node, inputs, err);
+    enum assay_status st = roi_sample_check(node, inputs, err);
 
     if (!st)
         st = tensor_new(context->pool, DTYPE_I64,
                         &inputs[ROI_SAMPLE_COUNTS]->shape,
                         &outputs[ROI_SAMPLE_KEPT], err);
     if (!st)
-        st = take_memory(&sampling, err);
+        st = roi_sample_take_memory(&sampling, err);
     if (!st)
         kept = tensor_i64(&outputs[ROI_SAMPLE_KEPT]);
     for (size_t i = 0; !st && i < count_images(&sampling); i++) {
@@ -227,18 +230,19 @@ static enum assay_status forward(const struct op_context *context,
         first_object += tensor_i64(inputs[ROI_SAMPLE_OBJECT_COUNTS])[i];
     }
     if (!st)
-        st = make_outputs(&sampling, outputs, err);
+        st = roi_sample_make_outputs(&sampling, outputs, err);
     for (size_t i = 0; !st && i < sampling.n; i++)
-        write_one(&sampling, i, outputs);
+        roi_sample_write_one(&sampling, i, outputs);
     buffer_release(sampling.memory);
     return st;
 }
 
 /* An overlap is about 14 operations: proposals times objects, an image at a
  * time; encoding a box is about 20. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void roi_sample_count_cost(const struct node *node,
+                                  const struct tensor *const *inputs,
+                                  const struct tensor *outputs,
+                                  struct cost *cost)
 {
     const int64_t *proposals = tensor_i64(inputs[ROI_SAMPLE_COUNTS]);
     const int64_t *objects = tensor_i64(inputs[ROI_SAMPLE_OBJECT_COUNTS]);
@@ -257,6 +261,6 @@ const struct op_class op_roi_sample = {
     .max_inputs = ROI_SAMPLE_INPUTS,
     .min_outputs = ROI_SAMPLE_OUTPUTS,
     .max_outputs = ROI_SAMPLE_OUTPUTS,
-    .forward = forward,
-    .cost = count_cost,
+    .forward = roi_sample_forward,
+    .cost = roi_sample_count_cost,
 };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* dy [c,bins] of a block as [bins,16]; channels that are not there are 0. */
-static void read_block(const float *dy, int64_t n_bins, int64_t n_channels,
-                       float *tile)
+static void roi_spread_read_block(const float *dy, int64_t n_bins,
+                                  int64_t n_channels, float *tile)
 {
     int64_t i = 0;
 
@@ -56,8 +56,9 @@ static void add_four(const float *points, int64_t plane, float *row)
 }
 
 /* A line of points, into the rows of a dense map. */
-static void add_row(const struct roi_axis *across, const float *points,
-                    int64_t n_channels, int64_t plane, float *row)
+static void roi_spread_add_row(const struct roi_axis *across,
+                               const float *points, int64_t n_channels,
+                               int64_t plane, float *row)
 {
     for (int32_t i = 0; i < across->n_lines;) {
         bool has_four = n_channels == ROI_LANES && roi_has_four(across, i);
@@ -85,7 +86,8 @@ void roi_spread_block(const struct roi *roi, const void *plan, int64_t block,
     int64_t n_channels = left < ROI_LANES ? left : ROI_LANES;
     float *tile = scratch, *points = tile + n_bins * ROI_LANES;
 
-    read_block(dy + block * ROI_LANES * n_bins, n_bins, n_channels, tile);
+    roi_spread_read_block(dy + block * ROI_LANES * n_bins, n_bins, n_channels,
+                          tile);
     if (shape->is_blocked) {
         spread_bins(down.bins, across.bins, roi->size, tile,
                     map + (roi->image * n_blocks + block) * plane * ROI_LANES);
@@ -97,6 +99,7 @@ void roi_spread_block(const struct roi *roi, const void *plan, int64_t block,
     spread_bins(down.bins, across.bins, roi->size, tile, points);
     map += (roi->image * shape->channels + block * ROI_LANES) * plane;
     for (int32_t i = 0; i < down.n_lines; i++)
-        add_row(&across, points + (int64_t)i * across.n_lines * ROI_LANES,
-                n_channels, plane, map + down.lines[i] * shape->width);
+        roi_spread_add_row(
+            &across, points + (int64_t)i * across.n_lines * ROI_LANES,
+            n_channels, plane, map + down.lines[i] * shape->width);
 }

@@ -6,9 +6,10 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status rpn_decode_infer(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     enum assay_status st = rule_rank(inputs, RPN_DECODE_CHOSEN, 1, err);
     struct shape boxes;
@@ -29,16 +30,16 @@ static enum assay_status infer(const struct node *node,
 }
 
 /* The anchors of a level are those of its map, in the order of the anchors. */
-static int64_t level_anchors(const struct tensor *deltas)
+static int64_t rpn_decode_level_anchors(const struct tensor *deltas)
 {
     const int64_t *dims = deltas->shape.dims;
 
     return dims[1] / 4 * dims[2] * dims[3];
 }
 
-static enum assay_status check(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status rpn_decode_check(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct error *err)
 {
     const struct tensor *counts = inputs[RPN_DECODE_COUNTS];
     int64_t n_levels = (int64_t)node->n_inputs - RPN_DECODE_DELTAS;
@@ -55,7 +56,7 @@ static enum assay_status check(const struct node *node,
             return error_set(
                 err, ASSAY_BAD_INPUT, "deltas of %lld images, %lld are wanted",
                 (long long)inputs[i]->shape.dims[0], (long long)n_images);
-        anchors += level_anchors(inputs[i]);
+        anchors += rpn_decode_level_anchors(inputs[i]);
     }
     if (counts->shape.dims[1] != n_levels ||
         inputs[RPN_DECODE_ANCHORS]->shape.dims[0] != anchors)
@@ -100,12 +101,13 @@ static struct box decode_one(const struct stretch *stretch,
         size[0], size[1]);
 }
 
-static enum assay_status decode(const struct op_context *context,
-                                const struct stretch *stretch,
-                                const struct tensor *const *inputs,
-                                struct error *err)
+static enum assay_status rpn_decode(const struct op_context *context,
+                                    const struct stretch *stretch,
+                                    const struct tensor *const *inputs,
+                                    struct error *err)
 {
-    int64_t end = stretch->first_anchor + level_anchors(stretch->deltas);
+    int64_t end =
+        stretch->first_anchor + rpn_decode_level_anchors(stretch->deltas);
 
     for (int64_t i = 0; i < stretch->n; i++) {
         if (stretch->chosen[i] < stretch->first_anchor ||
@@ -120,15 +122,16 @@ static enum assay_status decode(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status rpn_decode_forward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     const int64_t *counts = tensor_i64(inputs[RPN_DECODE_COUNTS]);
     struct stretch stretch = {.chosen = tensor_i64(inputs[RPN_DECODE_CHOSEN]),
                               .to = tensor_boxes(&outputs[0])};
-    enum assay_status st = check(node, inputs, err);
+    enum assay_status st = rpn_decode_check(node, inputs, err);
 
     for (; !st && stretch.image < inputs[RPN_DECODE_COUNTS]->shape.dims[0];
          stretch.image++) {
@@ -136,8 +139,8 @@ static enum assay_status forward(const struct op_context *context,
         for (size_t i = RPN_DECODE_DELTAS; !st && i < node->n_inputs; i++) {
             stretch.deltas = inputs[i];
             stretch.n = *counts++;
-            st = decode(context, &stretch, inputs, err);
-            stretch.first_anchor += level_anchors(inputs[i]);
+            st = rpn_decode(context, &stretch, inputs, err);
+            stretch.first_anchor += rpn_decode_level_anchors(inputs[i]);
             stretch.chosen += stretch.n;
             stretch.to += stretch.n;
         }
@@ -146,9 +149,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* Four deltas and an anchor a box. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void rpn_decode_count_cost(const struct node *node,
+                                  const struct tensor *const *inputs,
+                                  const struct tensor *outputs,
+                                  struct cost *cost)
 {
     uint64_t bytes = tensor_bytes(&outputs[0]);
 
@@ -164,7 +168,7 @@ const struct op_class op_rpn_decode = {
     .max_inputs = SIZE_MAX,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
+    .infer = rpn_decode_infer,
+    .forward = rpn_decode_forward,
+    .cost = rpn_decode_count_cost,
 };

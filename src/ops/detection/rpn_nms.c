@@ -65,11 +65,11 @@ static void add_level(struct candidates *candidates,
     }
 }
 
-static enum assay_status keep_best(const struct op_context *context,
-                                   struct candidates *candidates,
-                                   const struct rpn_nms_attrs *attrs,
-                                   int64_t n_levels, int64_t *count,
-                                   int64_t *levels, struct error *err)
+static enum assay_status rpn_nms_keep_best(const struct op_context *context,
+                                           struct candidates *candidates,
+                                           const struct rpn_nms_attrs *attrs,
+                                           int64_t n_levels, int64_t *count,
+                                           int64_t *levels, struct error *err)
 {
     struct nms_input input = {.boxes = candidates->boxes,
                               .scores = candidates->scores,
@@ -96,9 +96,9 @@ static enum assay_status keep_best(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status check(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct error *err)
+static enum assay_status rpn_nms_check(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct error *err)
 {
     enum assay_status st = boxes_check_list(inputs[RPN_NMS_BOXES], err);
     int64_t n = inputs[RPN_NMS_BOXES]->shape.dims[0];
@@ -134,15 +134,16 @@ static enum assay_status write_proposals(const struct op_context *context,
     return st;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status rpn_nms_forward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     const int64_t *dims = inputs[RPN_NMS_COUNTS]->shape.dims;
     struct shape images = shape_of(1, dims[0]);
     struct candidates candidates = {0};
-    enum assay_status st = check(node, inputs, err);
+    enum assay_status st = rpn_nms_check(node, inputs, err);
     size_t at = 0;
 
     if (!st)
@@ -167,10 +168,10 @@ static enum assay_status forward(const struct op_context *context,
                       level);
             at += (size_t)counts[level];
         }
-        st = keep_best(context, &candidates, rpn_nms_attrs(node), dims[1],
-                       tensor_i64(&outputs[RPN_NMS_KEPT]) + image,
-                       tensor_i64(&outputs[RPN_NMS_LEVELS]) + image * dims[1],
-                       err);
+        st = rpn_nms_keep_best(
+            context, &candidates, rpn_nms_attrs(node), dims[1],
+            tensor_i64(&outputs[RPN_NMS_KEPT]) + image,
+            tensor_i64(&outputs[RPN_NMS_LEVELS]) + image * dims[1], err);
     }
     if (!st)
         st = write_proposals(context, &candidates, &outputs[RPN_NMS_PROPOSALS],
@@ -191,5 +192,5 @@ const struct op_class op_rpn_nms = {
     .max_inputs = RPN_NMS_COUNTS + 1,
     .min_outputs = RPN_NMS_OUTPUTS,
     .max_outputs = RPN_NMS_OUTPUTS,
-    .forward = forward,
+    .forward = rpn_nms_forward,
 };

@@ -31,9 +31,10 @@ static int64_t level_count(const struct node *node, const struct tensor *map)
     return n < k ? n : k;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status rpn_top_k_infer(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     int64_t n_images = inputs[0]->shape.dims[0], chosen = 0;
     struct shape list, counts;
@@ -232,10 +233,11 @@ static struct level level_at(const struct node *node,
     return level;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status rpn_top_k_forward(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     int64_t n_levels = (int64_t)node->n_inputs;
     int64_t n_images = inputs[0]->shape.dims[0];
@@ -273,6 +275,6 @@ const struct op_class op_rpn_top_k = {
     .max_inputs = SIZE_MAX,
     .min_outputs = RPN_TOP_K_OUTPUTS,
     .max_outputs = RPN_TOP_K_OUTPUTS,
-    .infer = infer,
-    .forward = forward,
+    .infer = rpn_top_k_infer,
+    .forward = rpn_top_k_forward,
 };

@@ -14,9 +14,10 @@ const struct box_loss_attrs *box_loss_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status box_loss_infer(const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     static const struct input_rule rules[] = {{BOX_LOSS_DELTAS, 2, DTYPE_F32},
                                               {BOX_LOSS_LABELS, 1, DTYPE_I64},
@@ -51,10 +52,11 @@ static int64_t find_deltas(const struct tensor *const *inputs, int64_t i)
                      : -1;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status box_loss_forward(const struct op_context *context,
+                                          const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     const float *deltas = tensor_f32(inputs[BOX_LOSS_DELTAS]);
     const float *want = tensor_f32(inputs[BOX_LOSS_TARGETS]);
@@ -76,10 +78,10 @@ static enum assay_status forward(const struct op_context *context,
     return st;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status box_loss_backward(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct op_backward *pass,
+                                           struct error *err)
 {
     const float *deltas = tensor_f32(pass->inputs[BOX_LOSS_DELTAS]);
     const float *want = tensor_f32(pass->inputs[BOX_LOSS_TARGETS]);
@@ -101,16 +103,17 @@ static enum assay_status backward(const struct op_context *context,
 }
 
 /* Four deltas of a row, of one class; about 5 operations each. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void box_loss_count_cost(const struct node *node,
+                                const struct tensor *const *inputs,
+                                const struct tensor *outputs, struct cost *cost)
 {
     (void)node, (void)outputs;
     loss_count_cost(inputs[BOX_LOSS_DELTAS], inputs[BOX_LOSS_TARGETS], 5, cost);
 }
 
-static void count_backward(const struct node *node,
-                           const struct op_backward *pass, struct cost *cost)
+static void box_loss_count_backward(const struct node *node,
+                                    const struct op_backward *pass,
+                                    struct cost *cost)
 {
     (void)node;
     cost->flops += tensor_elements(pass->inputs[BOX_LOSS_TARGETS]) * 5;
@@ -123,11 +126,11 @@ const struct op_class op_box_loss = {
     .max_inputs = BOX_LOSS_INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
+    .infer = box_loss_infer,
+    .forward = box_loss_forward,
+    .cost = box_loss_count_cost,
+    .backward = box_loss_backward,
     .backward_reads = loss_reads,
-    .backward_cost = count_backward,
+    .backward_cost = box_loss_count_backward,
     .is_loss = true,
 };

@@ -11,9 +11,9 @@
 
 enum loss_input { LOSS_SCORES, LOSS_LABELS, LOSS_WEIGHTS };
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status loss_infer(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *err)
 {
     const struct loss_attrs *attrs = node->attrs;
     const struct tensor *x = inputs[LOSS_SCORES];
@@ -147,7 +147,8 @@ static enum assay_status save_shares(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads loss_backward_reads(const struct node *node,
+                                           uint64_t wanted)
 {
     struct op_reads reads = {.inputs = 1 << LOSS_LABELS};
 
@@ -186,8 +187,9 @@ static float share_of_line(const struct node *node,
     return (float)(1 / sum);
 }
 
-static void pass_line(const struct node *node, const struct op_backward *pass,
-                      int64_t i, float share)
+static void loss_pass_line(const struct node *node,
+                           const struct op_backward *pass, int64_t i,
+                           float share)
 {
     const struct loss_attrs *attrs = node->attrs;
     struct scores scores = scores_of(&pass->dx[LOSS_SCORES]);
@@ -210,10 +212,10 @@ static void pass_line(const struct node *node, const struct op_backward *pass,
     dx[label * scores.places] -= factor;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status loss_backward(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct op_backward *pass,
+                                       struct error *err)
 {
     int64_t n = (int64_t)tensor_elements(pass->inputs[LOSS_LABELS]);
     float share = share_of_line(node, pass);
@@ -229,16 +231,16 @@ static enum assay_status backward(const struct op_context *context,
     parts = gradient_parts(context, tensor_elements(&pass->dx[LOSS_SCORES]));
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t i = 0; i < n; i++)
-        pass_line(node, pass, i, share);
+        loss_pass_line(node, pass, i, share);
     return ASSAY_OK;
 }
 
 /* ---- the ops ---------------------------------------------------------- */
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status loss_kernel(const struct op_context *context,
+                                     const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *outputs, struct error *err)
 {
     const struct tensor *x = inputs[LOSS_SCORES];
     const struct tensor *weights =
@@ -277,7 +279,7 @@ static enum assay_status kernel(const struct op_context *context,
                          tensor_data(&outputs[0]), err);
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(loss_forward, loss_kernel)
 
 #define CLASS(symbol, text, made)                                              \
     const struct op_class op_##symbol = {                                      \
@@ -287,10 +289,10 @@ WIDEN_FORWARD(forward, kernel)
         .max_inputs = 3,                                                       \
         .min_outputs = 1,                                                      \
         .max_outputs = made,                                                   \
-        .infer = infer,                                                        \
-        .forward = forward,                                                    \
-        .backward = backward,                                                  \
-        .backward_reads = backward_reads,                                      \
+        .infer = loss_infer,                                                   \
+        .forward = loss_forward,                                               \
+        .backward = loss_backward,                                             \
+        .backward_reads = loss_backward_reads,                                 \
         .is_loss = true,                                                       \
     };
 CLASS(negative_log_likelihood_loss, "NegativeLogLikelihoodLoss", 1)

@@ -7,9 +7,10 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status mask_loss_infer(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     static const struct input_rule rules[] = {
         {MASK_LOSS_LOGITS, 4, DTYPE_F32},
@@ -46,10 +47,11 @@ static int64_t find_map(const struct tensor *const *inputs, int64_t i)
            dims[3];
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status mask_loss_forward(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     const struct shape *shape = &inputs[MASK_LOSS_TARGETS]->shape;
     const float *want = tensor_f32(inputs[MASK_LOSS_TARGETS]);
@@ -71,10 +73,10 @@ static enum assay_status forward(const struct op_context *context,
     return st;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status mask_loss_backward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct op_backward *pass,
+                                            struct error *err)
 {
     const struct shape *shape = &pass->inputs[MASK_LOSS_TARGETS]->shape;
     int64_t n = shape->dims[0], each = shape->dims[1] * shape->dims[2];
@@ -98,17 +100,19 @@ static enum assay_status backward(const struct op_context *context,
 }
 
 /* The maps of one class; a cross entropy is about 10 operations. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void mask_loss_count_cost(const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 const struct tensor *outputs,
+                                 struct cost *cost)
 {
     (void)node, (void)outputs;
     loss_count_cost(inputs[MASK_LOSS_LOGITS], inputs[MASK_LOSS_TARGETS], 10,
                     cost);
 }
 
-static void count_backward(const struct node *node,
-                           const struct op_backward *pass, struct cost *cost)
+static void mask_loss_count_backward(const struct node *node,
+                                     const struct op_backward *pass,
+                                     struct cost *cost)
 {
     (void)node;
     cost->flops += tensor_elements(pass->inputs[MASK_LOSS_TARGETS]) * 5;
@@ -120,11 +124,11 @@ const struct op_class op_mask_loss = {
     .max_inputs = MASK_LOSS_INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
+    .infer = mask_loss_infer,
+    .forward = mask_loss_forward,
+    .cost = mask_loss_count_cost,
+    .backward = mask_loss_backward,
     .backward_reads = loss_reads,
-    .backward_cost = count_backward,
+    .backward_cost = mask_loss_count_backward,
     .is_loss = true,
 };

@@ -20,16 +20,16 @@ static size_t count_levels(const struct node *node)
 }
 
 /* Anchors of one image in a level, by its map of objectness. */
-static int64_t level_anchors(const struct tensor *map)
+static int64_t rpn_loss_level_anchors(const struct tensor *map)
 {
     const int64_t *dims = map->shape.dims;
 
     return dims[1] * dims[2] * dims[3];
 }
 
-static enum assay_status check_level(const struct tensor *const *inputs,
-                                     size_t scores, size_t deltas,
-                                     struct error *err)
+static enum assay_status
+rpn_loss_check_level(const struct tensor *const *inputs, size_t scores,
+                     size_t deltas, struct error *err)
 {
     const struct input_rule rules[] = {{scores, 4, DTYPE_F32},
                                        {deltas, 4, DTYPE_F32}};
@@ -50,9 +50,10 @@ static enum assay_status check_level(const struct tensor *const *inputs,
                      shape_text(&inputs[deltas]->shape, b, sizeof b));
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status rpn_loss_infer(const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     static const struct input_rule rules[] = {{RPN_LOSS_CHOSEN, 1, DTYPE_I64},
                                               {RPN_LOSS_LABELS, 1, DTYPE_F32},
@@ -72,8 +73,8 @@ static enum assay_status infer(const struct node *node,
                        "labels or targets do not fit %lld chosen anchors",
                        (long long)inputs[RPN_LOSS_CHOSEN]->shape.dims[0]);
     for (size_t i = 0; !st && i < n_levels; i++)
-        st = check_level(inputs, RPN_LOSS_MAPS + i,
-                         RPN_LOSS_MAPS + n_levels + i, err);
+        st = rpn_loss_check_level(inputs, RPN_LOSS_MAPS + i,
+                                  RPN_LOSS_MAPS + n_levels + i, err);
     if (st)
         return st;
     rule_set(&outputs[RPN_LOSS_OBJECTNESS], DTYPE_F32, &scalar);
@@ -88,23 +89,23 @@ struct place {
     int64_t deltas, step; /* the first one, and how far to the next */
 };
 
-static bool find_place(const struct node *node,
-                       const struct tensor *const *inputs, int64_t chosen,
-                       struct place *place)
+static bool rpn_loss_find_place(const struct node *node,
+                                const struct tensor *const *inputs,
+                                int64_t chosen, struct place *place)
 {
     size_t n_levels = count_levels(node);
     int64_t n = 0, at, image;
 
     for (size_t i = 0; i < n_levels; i++)
-        n += level_anchors(inputs[RPN_LOSS_MAPS + i]);
+        n += rpn_loss_level_anchors(inputs[RPN_LOSS_MAPS + i]);
     if (chosen < 0 || n == 0 ||
         chosen >= n * inputs[RPN_LOSS_MAPS]->shape.dims[0])
         return false;
     image = chosen / n;
     at = chosen % n;
     place->level = 0;
-    while (at >= level_anchors(inputs[RPN_LOSS_MAPS + place->level]))
-        at -= level_anchors(inputs[RPN_LOSS_MAPS + place->level++]);
+    while (at >= rpn_loss_level_anchors(inputs[RPN_LOSS_MAPS + place->level]))
+        at -= rpn_loss_level_anchors(inputs[RPN_LOSS_MAPS + place->level++]);
 
     const int64_t *dims = inputs[RPN_LOSS_MAPS + place->level]->shape.dims;
     int64_t plane = image * dims[1] + at % dims[1];
@@ -115,10 +116,11 @@ static bool find_place(const struct node *node,
     return true;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status rpn_loss_forward(const struct op_context *context,
+                                          const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     size_t n = tensor_elements(inputs[RPN_LOSS_CHOSEN]);
     size_t n_levels = count_levels(node);
@@ -131,8 +133,8 @@ static enum assay_status forward(const struct op_context *context,
         const float *scores, *deltas;
         struct place place;
 
-        if (!find_place(node, inputs, tensor_i64(inputs[RPN_LOSS_CHOSEN])[i],
-                        &place))
+        if (!rpn_loss_find_place(
+                node, inputs, tensor_i64(inputs[RPN_LOSS_CHOSEN])[i], &place))
             return error_set(err, ASSAY_BAD_INPUT, "there is no anchor %lld",
                              (long long)tensor_i64(inputs[RPN_LOSS_CHOSEN])[i]);
         scores = tensor_f32(inputs[RPN_LOSS_MAPS + place.level]);
@@ -150,8 +152,10 @@ static enum assay_status forward(const struct op_context *context,
 
 /* The slope at one anchor into the maps that are wanted. dy: of the two
  * losses, divided by the number of anchors. */
-static void spread(const struct node *node, const struct op_backward *pass,
-                   const struct place *place, size_t i, const double dy[2])
+static void rpn_loss_spread(const struct node *node,
+                            const struct op_backward *pass,
+                            const struct place *place, size_t i,
+                            const double dy[2])
 {
     size_t scores = RPN_LOSS_MAPS + place->level;
     size_t deltas = scores + count_levels(node);
@@ -174,10 +178,10 @@ static void spread(const struct node *node, const struct op_backward *pass,
     }
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status rpn_loss_backward(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct op_backward *pass,
+                                           struct error *err)
 {
     const struct tensor *chosen = pass->inputs[RPN_LOSS_CHOSEN];
     size_t n = tensor_elements(chosen);
@@ -189,17 +193,18 @@ static enum assay_status backward(const struct op_context *context,
     for (size_t i = 0; i < n; i++) {
         struct place place;
 
-        if (find_place(node, pass->inputs, tensor_i64(chosen)[i], &place))
-            spread(node, pass, &place, i, dy);
+        if (rpn_loss_find_place(node, pass->inputs, tensor_i64(chosen)[i],
+                                &place))
+            rpn_loss_spread(node, pass, &place, i, dy);
     }
     return ASSAY_OK;
 }
 
 /* Five values of the maps for each anchor; a cross entropy is about 10
  * operations, four smooth L1 losses 20. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void rpn_loss_count_cost(const struct node *node,
+                                const struct tensor *const *inputs,
+                                const struct tensor *outputs, struct cost *cost)
 {
     uint64_t n = tensor_elements(inputs[RPN_LOSS_CHOSEN]);
 
@@ -211,8 +216,9 @@ static void count_cost(const struct node *node,
 }
 
 /* The same again; the maps of gradients are almost all zero. */
-static void count_backward(const struct node *node,
-                           const struct op_backward *pass, struct cost *cost)
+static void rpn_loss_count_backward(const struct node *node,
+                                    const struct op_backward *pass,
+                                    struct cost *cost)
 {
     (void)node;
     cost->flops += tensor_elements(pass->inputs[RPN_LOSS_CHOSEN]) * 30;
@@ -225,11 +231,11 @@ const struct op_class op_rpn_loss = {
     .max_inputs = RPN_LOSS_MAPS + 16,
     .min_outputs = RPN_LOSS_OUTPUTS,
     .max_outputs = RPN_LOSS_OUTPUTS,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
+    .infer = rpn_loss_infer,
+    .forward = rpn_loss_forward,
+    .cost = rpn_loss_count_cost,
+    .backward = rpn_loss_backward,
     .backward_reads = loss_reads,
-    .backward_cost = count_backward,
+    .backward_cost = rpn_loss_count_backward,
     .is_loss = true,
 };

@@ -5,19 +5,19 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status add_infer(const struct node *node,
+                                   const struct tensor *const *inputs,
+                                   struct tensor *outputs, struct error *err)
 {
     (void)node;
     rule_set(&outputs[0], DTYPE_F32, &inputs[0]->shape);
     return rule_summand(inputs[1], &inputs[0]->shape, err);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status add_forward(const struct op_context *context,
+                                     const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *outputs, struct error *err)
 {
     const float *a = tensor_f32(inputs[0]), *b = tensor_f32(inputs[1]);
     float *y = tensor_f32(&outputs[0]);
@@ -29,10 +29,10 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status add_backward(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct op_backward *pass,
+                                      struct error *err)
 {
     (void)node, (void)err;
     for (size_t i = 0; i < 2; i++) {
@@ -48,10 +48,10 @@ const struct op_class op_add = {
     .max_inputs = 2,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = add_infer,
+    .forward = add_forward,
     .cost = rule_cost_elementwise,
-    .backward = backward,
+    .backward = add_backward,
     .is_cheap = true,
     .is_f32 = true,
     .channels = channel_broadcast,

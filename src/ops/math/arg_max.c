@@ -12,7 +12,7 @@ struct lines {
     int64_t outer, n, inner;
 };
 
-static struct lines get_lines(const struct shape *x, int axis)
+static struct lines arg_max_get_lines(const struct shape *x, int axis)
 {
     return (struct lines){shape_span(x, 0, axis), x->dims[axis],
                           shape_span(x, axis + 1, x->rank)};
@@ -97,7 +97,7 @@ static enum assay_status run_arg(const struct op_context *context,
                        node->op->name);
     if (st)
         return st;
-    lines = get_lines(&x->shape, axis);
+    lines = arg_max_get_lines(&x->shape, axis);
     for (int64_t i = 0; i < lines.outer; i++) {
         for (int64_t k = 0; k < lines.inner; k++)
             *y++ = find_best(x, i * lines.n * lines.inner + k, lines.n,
@@ -157,7 +157,7 @@ static enum assay_status run_cum_sum(const struct op_context *context,
         st = axis_resolve(named, shape->rank, &axis, err);
     if (st)
         return st;
-    lines = get_lines(shape, axis);
+    lines = arg_max_get_lines(shape, axis);
     for (int64_t i = 0; i < lines.outer * lines.inner; i++) {
         int64_t at = i / lines.inner * lines.n * lines.inner + i % lines.inner;
 

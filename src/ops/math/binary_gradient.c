@@ -159,10 +159,10 @@ static enum assay_status pass_one(const struct op_context *context,
 
 /* An input as float32 (an exponent may be whole), or dy in the place of one
  * that the kernel does not look at. */
-static enum assay_status operand(const struct op_context *context,
-                                 const struct op_backward *pass, size_t i,
-                                 bool is_read, struct tensor *out,
-                                 struct error *err)
+static enum assay_status
+binary_gradient_operand(const struct op_context *context,
+                        const struct op_backward *pass, size_t i, bool is_read,
+                        struct tensor *out, struct error *err)
 {
     const struct tensor *x = pass->inputs[i];
 
@@ -185,9 +185,11 @@ static enum assay_status pass_two(const struct op_context *context,
 
         if (!op_wants(pass, i))
             continue;
-        st = operand(context, pass, 0, gradient->reads[i] & 1, &a, err);
+        st = binary_gradient_operand(context, pass, 0, gradient->reads[i] & 1,
+                                     &a, err);
         if (!st)
-            st = operand(context, pass, 1, gradient->reads[i] & 2, &b, err);
+            st = binary_gradient_operand(context, pass, 1,
+                                         gradient->reads[i] & 2, &b, err);
         if (!st)
             st = pass_one(context, gradient->rows[i], &a, &b, pass->dy[0],
                           &pass->dx[i], err);
@@ -221,10 +223,9 @@ static void pass_sum(const struct op_context *context, const struct node *node,
 }
 
 /* dy over how many of the inputs are the extreme one. */
-static enum assay_status share_ties(const struct op_context *context,
-                                    const struct node *node,
-                                    const struct op_backward *pass,
-                                    struct tensor *shares, struct error *err)
+static enum assay_status binary_gradient_share_ties(
+    const struct op_context *context, const struct node *node,
+    const struct op_backward *pass, struct tensor *shares, struct error *err)
 {
     const struct tensor *y = &pass->outputs[0];
     const float *dy = tensor_f32(pass->dy[0]);
@@ -267,7 +268,8 @@ static enum assay_status pass_extreme(const struct op_context *context,
                                       struct error *err)
 {
     struct tensor shares = {0};
-    enum assay_status st = share_ties(context, node, pass, &shares, err);
+    enum assay_status st =
+        binary_gradient_share_ties(context, node, pass, &shares, err);
 
     for (size_t i = 0; !st && i < node->n_inputs; i++) {
         if (op_wants(pass, i))

@@ -215,7 +215,7 @@ static const struct {
     {&op_xor, &xor_rows, NULL},
 };
 
-static binary_row *find_row(const struct node *node, enum dtype dtype)
+static binary_row *binary_find_row(const struct node *node, enum dtype dtype)
 {
     const struct binary_attrs *attrs = node->attrs;
     const struct rows *rows;
@@ -246,7 +246,7 @@ struct operand {
     int64_t bytes;
 };
 
-static struct operand operand(const struct tensor *tensor)
+static struct operand binary_operand(const struct tensor *tensor)
 {
     return (struct operand){tensor_data(tensor),
                             (int64_t)dtype_bytes(tensor->dtype)};
@@ -285,7 +285,8 @@ static void run_pair(const struct op_context *context, binary_row *row,
     struct strides strides[] = {strides_repeat(&a->shape, &y->shape),
                                 strides_repeat(&b->shape, &y->shape),
                                 strides_dense(&y->shape)};
-    struct operand operands[] = {operand(a), operand(b), operand(y)};
+    struct operand operands[] = {binary_operand(a), binary_operand(b),
+                                 binary_operand(y)};
     struct walk walk = walk_start(&y->shape, strides, 3);
     bool by_rows = walk.n_rows >= op_threads(context);
     int threads =
@@ -319,15 +320,16 @@ static void divide_all(const struct tensor *y, size_t n)
     }
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status binary_kernel(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     const struct tensor *y = &outputs[0];
     struct strides dense = strides_dense(&y->shape);
     struct strides repeat = strides_repeat(&inputs[0]->shape, &y->shape);
-    binary_row *row = find_row(node, inputs[0]->dtype);
+    binary_row *row = binary_find_row(node, inputs[0]->dtype);
 
     if (!row)
         return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
@@ -344,7 +346,7 @@ static enum assay_status kernel(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(binary_forward, binary_kernel)
 
 /* Base and exponent in the type of whichever is a floating point number, and
  * the power in the base's. */
@@ -359,7 +361,7 @@ static enum assay_status forward_pow(const struct op_context *context,
     enum assay_status st;
 
     if (inputs[0]->dtype == inputs[1]->dtype)
-        return forward(context, node, inputs, outputs, err);
+        return binary_forward(context, node, inputs, outputs, err);
     if (!is_float)
         dtype = dtype_is_float(inputs[1]->dtype) ? DTYPE_F64 : DTYPE_I64;
     st = tensor_convert(context->pool, inputs[0], dtype, &base, err);
@@ -368,9 +370,9 @@ static enum assay_status forward_pow(const struct op_context *context,
     if (!st)
         st = tensor_new(context->pool, dtype, &outputs[0].shape, &power, err);
     if (!st)
-        st = forward(context, node,
-                     (const struct tensor *const[]){&base, &exponent}, &power,
-                     err);
+        st = binary_forward(context, node,
+                            (const struct tensor *const[]){&base, &exponent},
+                            &power, err);
     if (!st)
         convert_elements(dtype, tensor_data(&power), outputs[0].dtype,
                          tensor_data(&outputs[0]), tensor_elements(&power));
@@ -382,9 +384,9 @@ static enum assay_status forward_pow(const struct op_context *context,
 
 /* ---- the ops ---------------------------------------------------------- */
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status binary_infer(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     struct shape shape;
     enum assay_status st =
@@ -397,11 +399,12 @@ static enum assay_status infer(const struct node *node,
     return st;
 }
 
-static enum assay_status infer_truth(const struct node *node,
-                                     const struct tensor *const *inputs,
-                                     struct tensor *outputs, struct error *err)
+static enum assay_status binary_infer_truth(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
-    enum assay_status st = infer(node, inputs, outputs, err);
+    enum assay_status st = binary_infer(node, inputs, outputs, err);
 
     outputs[0].dtype = DTYPE_BOOL;
     return st;
@@ -411,7 +414,7 @@ static enum assay_status infer_prelu(const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
-    enum assay_status st = infer(node, inputs, outputs, err);
+    enum assay_status st = binary_infer(node, inputs, outputs, err);
     char x[64], slope[64];
 
     if (!st && !shape_equal(&outputs[0].shape, &inputs[0]->shape))
@@ -446,40 +449,44 @@ ATTR_FIELDS(binary, FIELD_FLAG(binary_attrs, is_fmod),
         .is_cheap = true,                                                      \
         __VA_ARGS__,                                                           \
     };
-CLASS(sum, "Sum", 1, SIZE_MAX, infer, forward, binary_backward,
+CLASS(sum, "Sum", 1, SIZE_MAX, binary_infer, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = onnx_put_named,
       .counted = COUNTED_ADD)
-CLASS(mean, "Mean", 1, SIZE_MAX, infer, forward, binary_backward,
+CLASS(mean, "Mean", 1, SIZE_MAX, binary_infer, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = onnx_put_named)
-CLASS(min, "Min", 1, SIZE_MAX, infer, forward, binary_backward,
+CLASS(min, "Min", 1, SIZE_MAX, binary_infer, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = onnx_put_named)
-CLASS(max, "Max", 1, SIZE_MAX, infer, forward, binary_backward,
+CLASS(max, "Max", 1, SIZE_MAX, binary_infer, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = onnx_put_named)
-CLASS(sub, "Sub", 2, 2, infer, forward, binary_backward,
+CLASS(sub, "Sub", 2, 2, binary_infer, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = onnx_put_named,
       .counted = COUNTED_ADD)
-CLASS(mul, "Mul", 2, 2, infer, forward, binary_backward,
+CLASS(mul, "Mul", 2, 2, binary_infer, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = onnx_put_named,
       .counted = COUNTED_MUL)
-CLASS(div, "Div", 2, 2, infer, forward, binary_backward,
+CLASS(div, "Div", 2, 2, binary_infer, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = onnx_put_named,
       .counted = COUNTED_MUL)
-CLASS(pow, "Pow", 2, 2, infer, forward_pow, binary_backward,
+CLASS(pow, "Pow", 2, 2, binary_infer, forward_pow, binary_backward,
       .channels = channel_broadcast, .to_onnx = onnx_put_named)
-CLASS(mod, "Mod", 2, 2, infer, forward, NULL, .to_onnx = NULL)
-CLASS(prelu, "PRelu", 2, 2, infer_prelu, forward, binary_backward,
+CLASS(mod, "Mod", 2, 2, binary_infer, binary_forward, NULL, .to_onnx = NULL)
+CLASS(prelu, "PRelu", 2, 2, infer_prelu, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = prelu_to_onnx,
       .counted = COUNTED_ACTIVATION)
-CLASS(bit_shift, "BitShift", 2, 2, infer, forward, NULL, .to_onnx = NULL)
-CLASS(equal, "Equal", 2, 2, infer_truth, forward, NULL,
-      .to_onnx = onnx_put_named)
-CLASS(greater, "Greater", 2, 2, infer_truth, forward, NULL,
-      .to_onnx = onnx_put_named)
-CLASS(greater_or_equal, "GreaterOrEqual", 2, 2, infer_truth, forward, NULL,
+CLASS(bit_shift, "BitShift", 2, 2, binary_infer, binary_forward, NULL,
       .to_onnx = NULL)
-CLASS(less, "Less", 2, 2, infer_truth, forward, NULL, .to_onnx = onnx_put_named)
-CLASS(less_or_equal, "LessOrEqual", 2, 2, infer_truth, forward, NULL,
-      .to_onnx = NULL)
-CLASS(and, "And", 2, 2, infer, forward, NULL, .to_onnx = onnx_put_named)
-CLASS(or, "Or", 2, 2, infer, forward, NULL, .to_onnx = onnx_put_named)
-CLASS(xor, "Xor", 2, 2, infer, forward, NULL, .to_onnx = NULL)
+CLASS(equal, "Equal", 2, 2, binary_infer_truth, binary_forward, NULL,
+      .to_onnx = onnx_put_named)
+CLASS(greater, "Greater", 2, 2, binary_infer_truth, binary_forward, NULL,
+      .to_onnx = onnx_put_named)
+CLASS(greater_or_equal, "GreaterOrEqual", 2, 2, binary_infer_truth,
+      binary_forward, NULL, .to_onnx = NULL)
+CLASS(less, "Less", 2, 2, binary_infer_truth, binary_forward, NULL,
+      .to_onnx = onnx_put_named)
+CLASS(less_or_equal, "LessOrEqual", 2, 2, binary_infer_truth, binary_forward,
+      NULL, .to_onnx = NULL)
+CLASS(and, "And", 2, 2, binary_infer, binary_forward, NULL,
+      .to_onnx = onnx_put_named)
+CLASS(or, "Or", 2, 2, binary_infer, binary_forward, NULL,
+      .to_onnx = onnx_put_named)
+CLASS(xor, "Xor", 2, 2, binary_infer, binary_forward, NULL, .to_onnx = NULL)

@@ -18,9 +18,9 @@ const struct clip_attrs *clip_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status clip_infer(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *err)
 {
     (void)node;
     rule_set(&outputs[0], DTYPE_F32, &inputs[0]->shape);
@@ -28,17 +28,17 @@ static enum assay_status infer(const struct node *node,
 }
 
 /* A NaN stays one; where the bounds have changed places, the upper one wins. */
-static float clip(const struct clip_attrs *attrs, float x)
+static float clip_value(const struct clip_attrs *attrs, float x)
 {
     if (x < attrs->low)
         x = attrs->low;
     return x > attrs->high ? attrs->high : x;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status clip_forward(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const struct clip_attrs *attrs = clip_attrs(node);
     const float *x = tensor_f32(inputs[0]);
@@ -47,15 +47,15 @@ static enum assay_status forward(const struct op_context *context,
 
     (void)context, (void)err;
     for (size_t i = 0; i < n; i++)
-        y[i] = clip(attrs, x[i]);
+        y[i] = clip_value(attrs, x[i]);
     return ASSAY_OK;
 }
 
 /* At the bounds the slope is 0, as that of PyTorch's ReLU6. */
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status clip_backward(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct op_backward *pass,
+                                       struct error *err)
 {
     const struct clip_attrs *attrs = clip_attrs(node);
     const float *y = tensor_f32(&pass->outputs[0]);
@@ -94,10 +94,10 @@ const struct op_class op_clip = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = clip_infer,
+    .forward = clip_forward,
     .cost = rule_cost_elementwise,
-    .backward = backward,
+    .backward = clip_backward,
     .backward_reads = gradient_reads_output,
     .is_cheap = true,
     .is_f32 = true,

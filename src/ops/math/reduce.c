@@ -119,7 +119,7 @@ static const struct {
                        log_sum_exp_uint64_t},
 };
 
-static reduce_row *find_row(const struct node *node, enum dtype dtype)
+static reduce_row *reduce_find_row(const struct node *node, enum dtype dtype)
 {
     size_t i = 0;
 
@@ -153,9 +153,9 @@ static enum assay_status get_axes(const struct node *node,
     return st;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status reduce_infer(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const struct reduce_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[0]->shape;
@@ -209,12 +209,13 @@ static enum assay_status move_axes(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status reduce_kernel(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
-    reduce_row *row = find_row(node, inputs[0]->dtype);
+    reduce_row *row = reduce_find_row(node, inputs[0]->dtype);
     size_t n = 1, rows = tensor_elements(&outputs[0]);
     size_t bytes = dtype_bytes(inputs[0]->dtype);
     struct tensor moved = {0};
@@ -242,7 +243,7 @@ static enum assay_status kernel(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(reduce_forward, reduce_kernel)
 
 /* ---- backward --------------------------------------------------------- */
 
@@ -302,7 +303,8 @@ static const struct slope *find_slope(const struct node *node)
     return slope;
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads reduce_backward_reads(const struct node *node,
+                                             uint64_t wanted)
 {
     const struct slope *slope = find_slope(node);
     struct op_reads reads = gradient_reads_settings(node, wanted);
@@ -329,11 +331,10 @@ static struct strides steps_in_y(const struct shape *x, unsigned axes)
 
 /* dy over how many elements of x are the extreme one that is y; dy itself,
  * shared, of the other reductions. */
-static enum assay_status share_ties(const struct op_context *context,
-                                    const struct node *node,
-                                    const struct op_backward *pass,
-                                    const struct walk *start,
-                                    struct tensor *out, struct error *err)
+static enum assay_status
+reduce_share_ties(const struct op_context *context, const struct node *node,
+                  const struct op_backward *pass, const struct walk *start,
+                  struct tensor *out, struct error *err)
 {
     const struct tensor *y = &pass->outputs[0];
     struct walk walk = *start;
@@ -361,10 +362,10 @@ static enum assay_status share_ties(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status reduce_backward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct op_backward *pass,
+                                         struct error *err)
 {
     const struct slope *slope = find_slope(node);
     const struct shape *x = &pass->dx[0].shape;
@@ -380,7 +381,7 @@ static enum assay_status backward(const struct op_context *context,
         return st;
     walk = walk_start(
         x, (struct strides[]){strides_dense(x), steps_in_y(x, axes)}, 2);
-    st = share_ties(context, node, pass, &walk, &dy, err);
+    st = reduce_share_ties(context, node, pass, &walk, &dy, err);
     if (st)
         return st;
 #pragma omp parallel for num_threads(parts) if (parts > 1)
@@ -406,9 +407,9 @@ static enum assay_status backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void reduce_count_cost(const struct node *node,
+                              const struct tensor *const *inputs,
+                              const struct tensor *outputs, struct cost *cost)
 {
     (void)node, (void)outputs;
     cost->flops += tensor_elements(inputs[0]);
@@ -481,24 +482,30 @@ ATTR_FIELDS(reduce, FIELD_FLAG(reduce_attrs, keeps_dims),
         .max_inputs = 2,                                                       \
         .min_outputs = 1,                                                      \
         .max_outputs = 1,                                                      \
-        .infer = infer,                                                        \
-        .forward = forward,                                                    \
-        .cost = count_cost,                                                    \
+        .infer = reduce_infer,                                                 \
+        .forward = reduce_forward,                                             \
+        .cost = reduce_count_cost,                                             \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
         __VA_ARGS__,                                                           \
     };
-CLASS(sum, "ReduceSum", backward, backward_reads, .channels = reduce_channels,
-      .to_onnx = reduce_to_onnx)
-CLASS(mean, "ReduceMean", backward, backward_reads, .channels = reduce_channels,
-      .to_onnx = reduce_to_onnx, .counted = COUNTED_MEAN)
-CLASS(max, "ReduceMax", backward, backward_reads, .channels = reduce_channels,
-      .to_onnx = reduce_to_onnx)
-CLASS(min, "ReduceMin", backward, backward_reads, .channels = reduce_channels,
-      .to_onnx = reduce_to_onnx)
+CLASS(sum, "ReduceSum", reduce_backward, reduce_backward_reads,
+      .channels = reduce_channels, .to_onnx = reduce_to_onnx)
+CLASS(mean, "ReduceMean", reduce_backward, reduce_backward_reads,
+      .channels = reduce_channels, .to_onnx = reduce_to_onnx,
+      .counted = COUNTED_MEAN)
+CLASS(max, "ReduceMax", reduce_backward, reduce_backward_reads,
+      .channels = reduce_channels, .to_onnx = reduce_to_onnx)
+CLASS(min, "ReduceMin", reduce_backward, reduce_backward_reads,
+      .channels = reduce_channels, .to_onnx = reduce_to_onnx)
 CLASS(prod, "ReduceProd", NULL, NULL, .to_onnx = reduce_to_onnx)
-CLASS(l1, "ReduceL1", backward, backward_reads, .to_onnx = reduce_to_onnx)
-CLASS(l2, "ReduceL2", backward, backward_reads, .to_onnx = reduce_to_onnx)
-CLASS(log_sum, "ReduceLogSum", backward, backward_reads, .to_onnx = NULL)
-CLASS(log_sum_exp, "ReduceLogSumExp", backward, backward_reads, .to_onnx = NULL)
-CLASS(sum_square, "ReduceSumSquare", backward, backward_reads, .to_onnx = NULL)
+CLASS(l1, "ReduceL1", reduce_backward, reduce_backward_reads,
+      .to_onnx = reduce_to_onnx)
+CLASS(l2, "ReduceL2", reduce_backward, reduce_backward_reads,
+      .to_onnx = reduce_to_onnx)
+CLASS(log_sum, "ReduceLogSum", reduce_backward, reduce_backward_reads,
+      .to_onnx = NULL)
+CLASS(log_sum_exp, "ReduceLogSumExp", reduce_backward, reduce_backward_reads,
+      .to_onnx = NULL)
+CLASS(sum_square, "ReduceSumSquare", reduce_backward, reduce_backward_reads,
+      .to_onnx = NULL)

@@ -5,19 +5,19 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status relu_infer(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *err)
 {
     (void)node;
     rule_set(&outputs[0], DTYPE_F32, &inputs[0]->shape);
     return rule_dtype(inputs, 0, DTYPE_F32, err);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status relu_forward(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const float *x = tensor_f32(inputs[0]);
     float *y = tensor_f32(&outputs[0]);
@@ -31,10 +31,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* At 0 the slope is 0, as in PyTorch; a NaN lets dy pass. */
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status relu_backward(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct op_backward *pass,
+                                       struct error *err)
 {
     const float *y = tensor_f32(&pass->outputs[0]);
     const float *dy = tensor_f32(pass->dy[0]);
@@ -60,10 +60,10 @@ const struct op_class op_relu = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = relu_infer,
+    .forward = relu_forward,
     .cost = rule_cost_elementwise,
-    .backward = backward,
+    .backward = relu_backward,
     .backward_reads = gradient_reads_output,
     .is_cheap = true,
     .is_f32 = true,

@@ -3,7 +3,7 @@
 
 enum { n_digits = 8, digit_values = 256, few = 48 };
 
-static void insertion_sort(uint64_t *ranks, size_t n)
+static void score_rank_insertion_sort(uint64_t *ranks, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         uint64_t rank = ranks[i];
@@ -21,8 +21,8 @@ static size_t digit_of(uint64_t rank, int digit)
 }
 
 /* Stable, by one digit. starts: how many ranks have each value of it. */
-static void scatter(const uint64_t *from, uint64_t *to, size_t n, int digit,
-                    uint32_t *starts)
+static void score_rank_scatter(const uint64_t *from, uint64_t *to, size_t n,
+                               int digit, uint32_t *starts)
 {
     uint32_t before = 0;
 
@@ -42,7 +42,7 @@ void rank_sort(uint64_t *ranks, uint64_t *scratch, size_t n)
     uint64_t *from = ranks, *to = scratch;
 
     if (n <= few) {
-        insertion_sort(ranks, n);
+        score_rank_insertion_sort(ranks, n);
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -54,7 +54,7 @@ void rank_sort(uint64_t *ranks, uint64_t *scratch, size_t n)
 
         if (counts[digit][digit_of(ranks[0], digit)] == n)
             continue; /* all have the same */
-        scatter(from, to, n, digit, counts[digit]);
+        score_rank_scatter(from, to, n, digit, counts[digit]);
         from = to;
         to = swap;
     }

@@ -121,9 +121,10 @@ static enum assay_status get_axis(const struct node *node,
     return axis_resolve(attrs->axis, x->rank, axis, err);
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status softmax_infer(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     int axis;
 
@@ -181,8 +182,8 @@ static enum assay_status get_whole(const struct node *node,
 }
 
 /* The i-th block; gives where it begins. */
-static int64_t get_lines(const struct whole *whole, int64_t i,
-                         struct lines *lines)
+static int64_t softmax_get_lines(const struct whole *whole, int64_t i,
+                                 struct lines *lines)
 {
     int64_t first = i % whole->blocks * block, left = whole->inner - first;
 
@@ -191,10 +192,11 @@ static int64_t get_lines(const struct whole *whole, int64_t i,
     return i / whole->blocks * whole->n * whole->inner + first;
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status softmax_kernel(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     const struct tensor *x = inputs[0], *y = &outputs[0];
     struct whole whole;
@@ -209,7 +211,7 @@ static enum assay_status kernel(const struct op_context *context,
     op_threads(context)) if (tensor_elements(x) > parallel_elements)
     for (int64_t i = 0; i < whole.outer * whole.blocks; i++) {
         struct lines lines;
-        int64_t at = get_lines(&whole, i, &lines);
+        int64_t at = softmax_get_lines(&whole, i, &lines);
 
         if (x->dtype == DTYPE_F32)
             run_f32(node->op, &lines, tensor_f32(x) + at, tensor_f32(y) + at);
@@ -220,7 +222,7 @@ static enum assay_status kernel(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(softmax_forward, softmax_kernel)
 
 /* dx = y * (dy - sum(y * dy)) */
 VARIANTS(void, pass_softmax,
@@ -261,10 +263,10 @@ VARIANTS(void, pass_log_softmax,
     }
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status softmax_backward(const struct op_context *context,
+                                          const struct node *node,
+                                          const struct op_backward *pass,
+                                          struct error *err)
 {
     const struct tensor *y = &pass->outputs[0];
     int parts = gradient_parts(context, tensor_elements(y));
@@ -276,7 +278,7 @@ static enum assay_status backward(const struct op_context *context,
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t i = 0; i < whole.outer * whole.blocks; i++) {
         struct lines lines;
-        int64_t at = get_lines(&whole, i, &lines);
+        int64_t at = softmax_get_lines(&whole, i, &lines);
         const float *dy = tensor_f32(pass->dy[0]) + at;
         float *dx = tensor_f32(&pass->dx[0]) + at;
 
@@ -334,15 +336,16 @@ ATTR_FIELDS(softmax,
         .max_inputs = 1,                                                       \
         .min_outputs = 1,                                                      \
         .max_outputs = 1,                                                      \
-        .infer = infer,                                                        \
-        .forward = forward,                                                    \
+        .infer = softmax_infer,                                                \
+        .forward = softmax_forward,                                            \
         .cost = rule_cost_elementwise,                                         \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
         .channels = ruled,                                                     \
         .to_onnx = softmax_to_onnx,                                            \
     };
-CLASS(softmax, "Softmax", backward, gradient_reads_output, softmax_channels)
-CLASS(log_softmax, "LogSoftmax", backward, gradient_reads_output,
+CLASS(softmax, "Softmax", softmax_backward, gradient_reads_output,
+      softmax_channels)
+CLASS(log_softmax, "LogSoftmax", softmax_backward, gradient_reads_output,
       softmax_channels)
 CLASS(hardmax, "Hardmax", NULL, NULL, NULL)

@@ -41,9 +41,9 @@ uint64_t sort_key(const struct tensor *tensor, size_t i)
     return bits & sign ? ~bits : bits | sign;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status top_k_infer(const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *outputs, struct error *err)
 {
     const struct top_k_attrs *attrs = node->attrs;
     struct shape y = inputs[0]->shape;
@@ -71,7 +71,7 @@ struct entry {
     uint32_t index;
 };
 
-static int compare(const void *a, const void *b)
+static int top_k_compare(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
 
@@ -96,7 +96,7 @@ static void sort_line(const struct tensor *x, bool is_smallest, int64_t first,
         line->entries[i] = (struct entry){.key = is_smallest ? key : ~key,
                                           .index = (uint32_t)i};
     }
-    qsort(line->entries, (size_t)line->n, sizeof *line->entries, compare);
+    qsort(line->entries, (size_t)line->n, sizeof *line->entries, top_k_compare);
 }
 
 /* Scores of detections are many, and float32. */
@@ -112,9 +112,9 @@ static void rank_line(const float *x, bool is_smallest, const struct line *line)
         line->entries[i].index = rank_index(line->ranks[i]);
 }
 
-static void write_line(const struct tensor *x, int64_t first,
-                       const struct line *line, int64_t to, int64_t k,
-                       struct tensor *outputs)
+static void top_k_write_line(const struct tensor *x, int64_t first,
+                             const struct line *line, int64_t to, int64_t k,
+                             struct tensor *outputs)
 {
     size_t bytes = dtype_bytes(x->dtype);
     const char *from = tensor_data(x);
@@ -145,14 +145,15 @@ static void sort_lines(const struct node *node, const struct tensor *x,
             rank_line(tensor_f32(x) + first, attrs->is_smallest, line);
         else
             sort_line(x, attrs->is_smallest, first, line);
-        write_line(x, first, line, outer * k * line->step + inner, k, outputs);
+        top_k_write_line(x, first, line, outer * k * line->step + inner, k,
+                         outputs);
     }
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status top_k_kernel(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const struct top_k_attrs *attrs = node->attrs;
     const struct tensor *x = inputs[0];
@@ -180,7 +181,7 @@ static enum assay_status kernel(const struct op_context *context,
     return st;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(top_k_forward, top_k_kernel)
 
 static void top_k_to_onnx(struct onnx_sink *to)
 {
@@ -202,7 +203,7 @@ const struct op_class op_top_k = {
     .max_inputs = 2,
     .min_outputs = 2,
     .max_outputs = 2,
-    .infer = infer,
-    .forward = forward,
+    .infer = top_k_infer,
+    .forward = top_k_forward,
     .to_onnx = top_k_to_onnx,
 };

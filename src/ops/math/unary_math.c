@@ -239,7 +239,7 @@ static const struct unary *find_unary(const struct node *node)
     return unary;
 }
 
-static unary_row *find_row(const struct node *node, enum dtype dtype)
+static unary_row *unary_find_row(const struct node *node, enum dtype dtype)
 {
     const struct unary *unary = find_unary(node);
 
@@ -268,16 +268,16 @@ static void run_row(const struct op_context *context, const struct node *node,
 void unary_run_f32(const struct op_context *context, const struct node *node,
                    const float *x, float *y, size_t n)
 {
-    run_row(context, node, find_row(node, DTYPE_F32), (const char *)x,
+    run_row(context, node, unary_find_row(node, DTYPE_F32), (const char *)x,
             sizeof *x, (char *)y, sizeof *y, n);
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status unary_kernel(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
-    unary_row *row = find_row(node, inputs[0]->dtype);
+    unary_row *row = unary_find_row(node, inputs[0]->dtype);
 
     if (!row)
         return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
@@ -288,7 +288,7 @@ static enum assay_status kernel(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(unary_forward, unary_kernel)
 
 static enum assay_status infer_same(const struct node *node,
                                     const struct tensor *const *inputs,
@@ -299,16 +299,18 @@ static enum assay_status infer_same(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status infer_truth(const struct node *node,
-                                     const struct tensor *const *inputs,
-                                     struct tensor *outputs, struct error *err)
+static enum assay_status unary_infer_truth(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     (void)node, (void)err;
     rule_set(&outputs[0], DTYPE_BOOL, &inputs[0]->shape);
     return ASSAY_OK;
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads unary_backward_reads(const struct node *node,
+                                            uint64_t wanted)
 {
     (void)wanted;
     return find_unary(node)->reads;
@@ -330,10 +332,10 @@ void unary_backward_f32(const struct op_context *context,
     }
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status unary_backward(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct op_backward *pass,
+                                        struct error *err)
 {
     const struct unary *unary = find_unary(node);
     const float *dy = tensor_f32(pass->dy[0]), *told = dy;
@@ -361,7 +363,7 @@ ATTR_FIELDS(unary, FIELD_DOUBLE(unary_attrs, alpha),
         .min_outputs = 1,                                                      \
         .max_outputs = 1,                                                      \
         .infer = inferred,                                                     \
-        .forward = forward,                                                    \
+        .forward = unary_forward,                                              \
         .cost = rule_cost_elementwise,                                         \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
@@ -369,11 +371,12 @@ ATTR_FIELDS(unary, FIELD_DOUBLE(unary_attrs, alpha),
         __VA_ARGS__,                                                           \
     };
 #define SMOOTH_CLASS(symbol, text, ...)                                        \
-    CLASS(symbol, text, infer_same, backward, backward_reads, __VA_ARGS__)
+    CLASS(symbol, text, infer_same, unary_backward, unary_backward_reads,      \
+          __VA_ARGS__)
 #define STEP_CLASS(symbol, text, ...)                                          \
     CLASS(symbol, text, infer_same, NULL, NULL, __VA_ARGS__)
 #define TRUTH_CLASS(symbol, text, ...)                                         \
-    CLASS(symbol, text, infer_truth, NULL, NULL, __VA_ARGS__)
+    CLASS(symbol, text, unary_infer_truth, NULL, NULL, __VA_ARGS__)
 #define PASSES   .channels = channel_pass
 #define NAMED    .to_onnx = onnx_put_named
 #define NUMBERED .to_onnx = unary_to_onnx

@@ -25,7 +25,8 @@ int concat_axis(const struct node *node, int rank)
 }
 
 /* Equal in type and in all dimensions but the axis. */
-static bool fits(const struct tensor *a, const struct tensor *b, int axis)
+static bool concat_fits(const struct tensor *a, const struct tensor *b,
+                        int axis)
 {
     struct shape shape = b->shape;
 
@@ -35,9 +36,9 @@ static bool fits(const struct tensor *a, const struct tensor *b, int axis)
     return shape_equal(&shape, &a->shape);
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status concat_infer(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     struct shape y = inputs[0]->shape;
     int axis = concat_axis(node, y.rank);
@@ -48,7 +49,7 @@ static enum assay_status infer(const struct node *node,
             err, ASSAY_BAD_INPUT, "axis %d of %s cannot be; it has rank %d",
             concat_attrs(node)->axis, shape_text(&y, a, sizeof a), y.rank);
     for (size_t i = 1; i < node->n_inputs; i++) {
-        if (!fits(inputs[0], inputs[i], axis))
+        if (!concat_fits(inputs[0], inputs[i], axis))
             return error_set(
                 err, ASSAY_BAD_INPUT,
                 "%s %s and %s %s do not fit behind one another along axis %d",
@@ -72,10 +73,11 @@ static size_t run_bytes(const struct tensor *tensor, int axis)
     return bytes;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status concat_forward(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     int axis = concat_axis(node, outputs[0].shape.rank);
     size_t stride = run_bytes(&outputs[0], axis);
@@ -94,10 +96,10 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status concat_backward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct op_backward *pass,
+                                         struct error *err)
 {
     const struct tensor *dy = pass->dy[0];
     int axis = concat_axis(node, dy->shape.rank);
@@ -195,9 +197,9 @@ const struct op_class op_concat = {
     .max_inputs = SIZE_MAX,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
+    .infer = concat_infer,
+    .forward = concat_forward,
+    .backward = concat_backward,
     .channels = concat_channels,
     .to_onnx = concat_to_onnx,
     .counted = COUNTED_CONCAT,

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-static void fill(const struct tensor *y, const void *element)
+static void fill_fill(const struct tensor *y, const void *element)
 {
     size_t bytes = dtype_bytes(y->dtype), n = tensor_elements(y);
     char *data = tensor_data(y);
@@ -55,7 +55,7 @@ forward_constant_of_shape(const struct op_context *context,
     if (tensor_elements(inputs[1]) != 1)
         return error_set(err, ASSAY_BAD_INPUT, "%zu values to fill with",
                          tensor_elements(inputs[1]));
-    fill(&outputs[0], tensor_data(inputs[1]));
+    fill_fill(&outputs[0], tensor_data(inputs[1]));
     return ASSAY_OK;
 }
 
@@ -223,7 +223,7 @@ static enum assay_status forward_one_hot(const struct op_context *context,
         return st;
     depth = y->dims[axis];
     inner = shape_span(y, axis + 1, y->rank);
-    fill(&outputs[0], values);
+    fill_fill(&outputs[0], values);
     for (int64_t i = 0; i < (int64_t)tensor_elements(indices); i++) {
         int64_t at;
 

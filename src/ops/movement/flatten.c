@@ -5,9 +5,10 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status flatten_infer(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     const struct shape *x = &inputs[0]->shape;
     struct shape y = shape_of(2, (int64_t)1, (int64_t)1);
@@ -22,10 +23,11 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status flatten_forward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     struct shape shape = outputs[0].shape;
 
@@ -46,8 +48,8 @@ const struct op_class op_flatten = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = flatten_infer,
+    .forward = flatten_forward,
     .is_view = true,
     .channels = channel_reshape,
     .to_onnx = flatten_to_onnx,

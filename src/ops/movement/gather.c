@@ -81,7 +81,8 @@ static enum assay_status run_gather(const struct op_context *context,
     return st;
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads gather_backward_reads(const struct node *node,
+                                             uint64_t wanted)
 {
     (void)node, (void)wanted;
     return (struct op_reads){.inputs = 1 << GATHER_INDICES};
@@ -270,9 +271,9 @@ static enum assay_status run_gather_nd(const struct op_context *context,
 }
 
 /* Of the data, no more is read than comes out. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void gather_count_cost(const struct node *node,
+                              const struct tensor *const *inputs,
+                              const struct tensor *outputs, struct cost *cost)
 {
     (void)node;
     cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
@@ -294,7 +295,7 @@ ATTR_FIELDS(gather, FIELD_AXIS(gather_attrs, axis),
 
 /* X(symbol, name, backward, what it reads) */
 #define GATHER_LIST(X)                                                         \
-    X(gather, "Gather", backward_gather, backward_reads)                       \
+    X(gather, "Gather", backward_gather, gather_backward_reads)                \
     X(gather_elements, "GatherElements", NULL, NULL)                           \
     X(gather_nd, "GatherND", NULL, NULL)
 
@@ -310,7 +311,7 @@ ATTR_FIELDS(gather, FIELD_AXIS(gather_attrs, axis),
         .max_outputs = 1,                                                      \
         .infer = infer_##symbol,                                               \
         .forward = forward_##symbol,                                           \
-        .cost = count_cost,                                                    \
+        .cost = gather_count_cost,                                             \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
         .to_onnx = gather_to_onnx,                                             \

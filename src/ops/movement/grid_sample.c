@@ -9,9 +9,10 @@
 
 enum { max_taps = 4 };
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status grid_sample_infer(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     const struct shape *x = &inputs[0]->shape, *grid = &inputs[1]->shape;
     struct shape y;
@@ -45,7 +46,7 @@ static float reflect(float at, int64_t size, bool aligns_corners)
     return low + (away > span ? 2 * span - away : away);
 }
 
-static float clamp(float at, int64_t size)
+static float grid_sample_clamp(float at, int64_t size)
 {
     return at < 0 ? 0 : at > (float)(size - 1) ? (float)(size - 1) : at;
 }
@@ -56,7 +57,7 @@ static float padded(const struct grid_sample_attrs *attrs, float at,
 {
     if (attrs->padding == GRID_REFLECTION)
         at = reflect(at, size, attrs->aligns_corners);
-    return attrs->padding == GRID_ZEROS ? at : clamp(at, size);
+    return attrs->padding == GRID_ZEROS ? at : grid_sample_clamp(at, size);
 }
 
 /* Elements along one side that a value is made of; -1: a zero. */
@@ -67,7 +68,7 @@ struct taps {
 };
 
 /* The cubic of Keys with a = -0.75, as in PyTorch. */
-static float cubic_weight(float distance)
+static float grid_sample_cubic_weight(float distance)
 {
     static const float a = -0.75F;
     float d = fabsf(distance);
@@ -94,7 +95,7 @@ static struct taps make_taps(const struct grid_sample_attrs *attrs, float place,
     for (int i = 0; i < taps.n; i++) {
         float tap = base + (float)(taps.n == 4 ? i - 1 : i);
 
-        taps.weights[i] = taps.n == 4   ? cubic_weight(at - tap)
+        taps.weights[i] = taps.n == 4   ? grid_sample_cubic_weight(at - tap)
                           : taps.n == 2 ? 1 - fabsf(at - tap)
                                         : 1;
         tap = padded(attrs, tap, size);
@@ -103,8 +104,8 @@ static struct taps make_taps(const struct grid_sample_attrs *attrs, float place,
     return taps;
 }
 
-static float sample(const float *plane, int64_t width, const struct taps *down,
-                    const struct taps *across)
+static float grid_sample(const float *plane, int64_t width,
+                         const struct taps *down, const struct taps *across)
 {
     float sum = 0;
 
@@ -123,10 +124,11 @@ static float sample(const float *plane, int64_t width, const struct taps *down,
     return sum;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status grid_sample_forward(const struct op_context *context,
+                                             const struct node *node,
+                                             const struct tensor *const *inputs,
+                                             struct tensor *outputs,
+                                             struct error *err)
 {
     const int64_t *x = inputs[0]->shape.dims, *y = outputs[0].shape.dims;
     int64_t places = y[2] * y[3], from = x[2] * x[3];
@@ -141,8 +143,8 @@ static enum assay_status forward(const struct op_context *context,
 
         for (int64_t c = 0; c < y[1]; c++)
             tensor_f32(&outputs[0])[(image * y[1] + c) * places + i % places] =
-                sample(tensor_f32(inputs[0]) + (image * x[1] + c) * from, x[3],
-                       &down, &across);
+                grid_sample(tensor_f32(inputs[0]) + (image * x[1] + c) * from,
+                            x[3], &down, &across);
     }
     return ASSAY_OK;
 }
@@ -154,7 +156,7 @@ const struct op_class op_grid_sample = {
     .max_inputs = 2,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = grid_sample_infer,
+    .forward = grid_sample_forward,
     .is_f32 = true,
 };

@@ -19,8 +19,9 @@ struct pads {
     int64_t before[SHAPE_MAX_RANK], after[SHAPE_MAX_RANK];
 };
 
-static const struct tensor *input(const struct node *node,
-                                  const struct tensor *const *inputs, size_t i)
+static const struct tensor *pad_input_at(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         size_t i)
 {
     return i < node->n_inputs ? inputs[i] : NULL;
 }
@@ -43,10 +44,10 @@ static enum assay_status get_pads(const struct node *node,
 
     *pads = (struct pads){0};
     if (!st)
-        st = int_list_read(input(node, inputs, PAD_AXES), &axes, err);
+        st = int_list_read(pad_input_at(node, inputs, PAD_AXES), &axes, err);
     if (st)
         return st;
-    if (!input(node, inputs, PAD_AXES)) {
+    if (!pad_input_at(node, inputs, PAD_AXES)) {
         axes.n = (size_t)rank;
         for (int i = 0; i < rank; i++)
             axes.of[i] = i;
@@ -69,9 +70,9 @@ static enum assay_status get_pads(const struct node *node,
     return st;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status pad_infer(const struct node *node,
+                                   const struct tensor *const *inputs,
+                                   struct tensor *outputs, struct error *err)
 {
     struct shape shape = inputs[PAD_X]->shape;
     struct pads pads;
@@ -90,7 +91,7 @@ static enum assay_status infer(const struct node *node,
     return st;
 }
 
-static void fill(const struct tensor *y, const struct tensor *value)
+static void pad_fill(const struct tensor *y, const struct tensor *value)
 {
     size_t bytes = dtype_bytes(y->dtype), n = tensor_elements(y);
     static const char zeros[8];
@@ -195,13 +196,13 @@ static enum assay_status copy_mapped(const struct tensor *x,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status pad_forward(const struct op_context *context,
+                                     const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *outputs, struct error *err)
 {
     const struct pad_attrs *attrs = node->attrs;
-    const struct tensor *value = input(node, inputs, PAD_VALUE);
+    const struct tensor *value = pad_input_at(node, inputs, PAD_VALUE);
     struct pads pads;
     enum assay_status st = get_pads(node, inputs, &pads, err);
 
@@ -215,7 +216,7 @@ static enum assay_status forward(const struct op_context *context,
     if (attrs->mode != PAD_CONSTANT && inputs[PAD_X]->shape.rank > 0 &&
         tensor_elements(inputs[PAD_X]))
         return copy_mapped(inputs[PAD_X], &outputs[0], &pads, attrs->mode, err);
-    fill(&outputs[0], value);
+    pad_fill(&outputs[0], value);
     copy_inside(context, inputs[PAD_X], &outputs[0], &pads);
     return ASSAY_OK;
 }
@@ -261,7 +262,8 @@ static void sum_outside(const struct tensor *dy, const struct shape *x,
     tensor_f32(dvalue)[0] = (float)sum;
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads pad_backward_reads(const struct node *node,
+                                          uint64_t wanted)
 {
     struct op_reads reads = gradient_reads_settings(node, wanted);
 
@@ -269,10 +271,10 @@ static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
     return reads;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status pad_backward(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct op_backward *pass,
+                                      struct error *err)
 {
     const struct pad_attrs *attrs = node->attrs;
     const struct shape *x = &pass->inputs[PAD_X]->shape;
@@ -324,10 +326,10 @@ const struct op_class op_pad = {
     .max_inputs = 4,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
-    .backward_reads = backward_reads,
+    .infer = pad_infer,
+    .forward = pad_forward,
+    .backward = pad_backward,
+    .backward_reads = pad_backward_reads,
     .channels = channel_same_size,
     .to_onnx = pad_to_onnx,
 };

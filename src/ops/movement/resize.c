@@ -21,8 +21,9 @@
 
 enum { parallel_elements = 1 << 14 };
 
-static const struct tensor *input(const struct node *node,
-                                  const struct tensor *const *inputs, size_t i)
+static const struct tensor *resize_input_at(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            size_t i)
 {
     const struct tensor *tensor = i < node->n_inputs ? inputs[i] : NULL;
 
@@ -94,9 +95,9 @@ enum assay_status resize_axes(const struct node *node,
 {
     const struct resize_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[RESIZE_X]->shape;
-    const struct tensor *roi = input(node, inputs, RESIZE_ROI);
-    const struct tensor *scales = input(node, inputs, RESIZE_SCALES);
-    const struct tensor *sizes = input(node, inputs, RESIZE_SIZES);
+    const struct tensor *roi = resize_input_at(node, inputs, RESIZE_ROI);
+    const struct tensor *scales = resize_input_at(node, inputs, RESIZE_SCALES);
+    const struct tensor *sizes = resize_input_at(node, inputs, RESIZE_SIZES);
     bool is_crop = attrs->place == RESIZE_CROP;
     double ends[2 * SHAPE_MAX_RANK];
     enum assay_status st = ASSAY_OK;
@@ -118,9 +119,9 @@ enum assay_status resize_axes(const struct node *node,
     return error_set(err, ASSAY_BAD_INPUT, "neither scales nor sizes");
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status resize_infer(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     struct shape y = inputs[RESIZE_X]->shape;
     struct resize_axis axes[SHAPE_MAX_RANK];
@@ -136,8 +137,8 @@ static enum assay_status infer(const struct node *node,
 /* ---- the tables ------------------------------------------------------- */
 
 /* Where in x the i-th new element lies. */
-static double place_of(const struct resize_attrs *attrs,
-                       const struct resize_axis *axis, int64_t i)
+static double resize_place_of(const struct resize_attrs *attrs,
+                              const struct resize_axis *axis, int64_t i)
 {
     double last = (double)axis->from - 1, x = (double)i;
     /* Not rounded: a scale of 0.6 makes 2.4 of 4. */
@@ -163,7 +164,7 @@ static double place_of(const struct resize_attrs *attrs,
     return (x + 0.5) / axis->scale - 0.5;
 }
 
-static int64_t held(double place, int64_t size)
+static int64_t resize_held(double place, int64_t size)
 {
     return place < 0 ? 0 : place > (double)size - 1 ? size - 1 : (int64_t)place;
 }
@@ -184,7 +185,7 @@ static double nearest_to(enum resize_nearest nearest, double place)
 }
 
 /* The weight of an element at a distance, by the cubic of Keys. */
-static double cubic_weight(double a, double distance)
+static double resize_cubic_weight(double a, double distance)
 {
     double d = fabs(distance);
 
@@ -196,7 +197,8 @@ static double cubic_weight(double a, double distance)
 struct resize_taps resize_make_taps(const struct resize_attrs *attrs,
                                     const struct resize_axis *axis, int64_t i)
 {
-    double place = place_of(attrs, axis, i), base = floor(place), sum = 0;
+    double place = resize_place_of(attrs, axis, i), base = floor(place),
+           sum = 0;
     int n = attrs->mode == RESIZE_CUBIC ? 4 : 2, before = n / 2 - 1;
     struct resize_taps taps = {
         .is_outside = attrs->place == RESIZE_CROP &&
@@ -204,7 +206,7 @@ struct resize_taps resize_make_taps(const struct resize_attrs *attrs,
     double weights[RESIZE_TAPS] = {0};
 
     if (attrs->mode == RESIZE_NEAREST) {
-        taps.at[0] = held(nearest_to(attrs->nearest, place), axis->from);
+        taps.at[0] = resize_held(nearest_to(attrs->nearest, place), axis->from);
         taps.weights[0] = 1;
         return taps;
     }
@@ -212,9 +214,9 @@ struct resize_taps resize_make_taps(const struct resize_attrs *attrs,
         double at = base + k - before, distance = place - at;
         bool is_there = at >= 0 && at < (double)axis->from;
 
-        taps.at[k] = held(at, axis->from);
+        taps.at[k] = resize_held(at, axis->from);
         weights[k] = attrs->mode == RESIZE_CUBIC
-                         ? cubic_weight((double)attrs->cubic, distance)
+                         ? resize_cubic_weight((double)attrs->cubic, distance)
                          : 1 - fabs(distance);
         if (attrs->excludes_outside && !is_there)
             weights[k] = 0;
@@ -344,10 +346,11 @@ bool resize_is_kept(const struct resize_axis *axis)
            axis->end == 1;
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status resize_kernel(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     const struct resize_attrs *attrs = node->attrs;
     struct tensor x = tensor_share(inputs[RESIZE_X]);
@@ -376,7 +379,7 @@ static enum assay_status kernel(const struct op_context *context,
     return st;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(resize_forward, resize_kernel)
 
 static void resize_to_onnx(struct onnx_sink *to)
 {
@@ -431,8 +434,8 @@ const struct op_class op_resize = {
     .max_inputs = 4,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = resize_infer,
+    .forward = resize_forward,
     .cost = rule_cost_elementwise,
     .backward = resize_backward,
     .backward_reads = gradient_reads_settings,

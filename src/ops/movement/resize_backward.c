@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Lines [to, inner] of dy into lines [from, inner] of dx. */
-static void add_line(const struct resize_taps *taps, int64_t to, int64_t inner,
-                     const float *dy, float *dx)
+static void resize_backward_add_line(const struct resize_taps *taps, int64_t to,
+                                     int64_t inner, const float *dy, float *dx)
 {
     for (int64_t i = 0; i < to; i++, dy += inner) {
         for (int t = 0; t < RESIZE_TAPS && !taps[i].is_outside; t++) {
@@ -52,9 +52,9 @@ static enum assay_status pass_axis(const struct op_context *context,
         memset(tensor_data(&dx), 0, tensor_bytes(&dx));
 #pragma omp parallel for num_threads(parts) if (parts > 1)
         for (int64_t i = 0; i < outer; i++)
-            add_line(taps, axis->to, inner,
-                     tensor_f32(dy) + i * axis->to * inner,
-                     tensor_f32(&dx) + i * axis->from * inner);
+            resize_backward_add_line(taps, axis->to, inner,
+                                     tensor_f32(dy) + i * axis->to * inner,
+                                     tensor_f32(&dx) + i * axis->from * inner);
         tensor_release(dy);
         *dy = dx;
     }

@@ -6,9 +6,10 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status
+resize_nearest_infer(const struct node *node,
+                     const struct tensor *const *inputs, struct tensor *outputs,
+                     struct error *err)
 {
     enum assay_status st = rule_rank(inputs, 0, 4, err);
     struct shape y = inputs[0]->shape;
@@ -31,10 +32,11 @@ int64_t resize_nearest_source(int64_t i, int64_t from, int64_t to)
     return at < from ? at : from - 1;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+resize_nearest_forward(const struct op_context *context,
+                       const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
 {
     const int64_t *x = inputs[0]->shape.dims, *y = outputs[0].shape.dims;
     const float *from = tensor_f32(inputs[0]);
@@ -54,10 +56,10 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status
+resize_nearest_backward(const struct op_context *context,
+                        const struct node *node, const struct op_backward *pass,
+                        struct error *err)
 {
     const int64_t *x = pass->inputs[0]->shape.dims;
     const int64_t *y = pass->dy[0]->shape.dims;
@@ -82,9 +84,10 @@ static enum assay_status backward(const struct op_context *context,
 }
 
 /* Of the second map only the shape is read. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void resize_nearest_count_cost(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      const struct tensor *outputs,
+                                      struct cost *cost)
 {
     (void)node, (void)outputs;
     cost_touches(cost, inputs[1], 0);
@@ -96,10 +99,10 @@ const struct op_class op_resize_nearest = {
     .max_inputs = 2,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
+    .infer = resize_nearest_infer,
+    .forward = resize_nearest_forward,
+    .cost = resize_nearest_count_cost,
+    .backward = resize_nearest_backward,
     .is_f32 = true,
     .channels = channel_window,
 };

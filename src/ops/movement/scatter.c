@@ -12,8 +12,8 @@
 enum scatter_input { SCATTER_X, SCATTER_INDICES, SCATTER_UPDATES };
 
 /* n updates into as many elements that lie one behind the other. */
-static void put(enum dtype dtype, enum scatter_reduction reduction,
-                const char *updates, char *elements, size_t n)
+static void scatter_put(enum dtype dtype, enum scatter_reduction reduction,
+                        const char *updates, char *elements, size_t n)
 {
 #define PUT(type)                                                              \
     for (size_t i = 0; i < n; i++) {                                           \
@@ -45,9 +45,10 @@ static void put(enum dtype dtype, enum scatter_reduction reduction,
 #undef PUT
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status scatter_infer(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     enum assay_status st = indices_check(inputs, SCATTER_INDICES, err);
 
@@ -110,8 +111,9 @@ run_scatter_elements(const struct op_context *context, const struct node *node,
             st = index_resolve(indices[from], x->dims[axis], &at, err);
             at = walk.at[0] + i * walk.steps[0] + at * jump;
             if (!st)
-                put(outputs[0].dtype, attrs->reduction,
-                    read + (size_t)from * bytes, write + (size_t)at * bytes, 1);
+                scatter_put(outputs[0].dtype, attrs->reduction,
+                            read + (size_t)from * bytes,
+                            write + (size_t)at * bytes, 1);
         }
     }
     return st;
@@ -154,8 +156,9 @@ static enum assay_status run_scatter_nd(const struct op_context *context,
             start += at * strides.of[k];
         }
         if (!st)
-            put(outputs[0].dtype, attrs->reduction, read + i * slice * bytes,
-                write + (size_t)start * bytes, slice);
+            scatter_put(outputs[0].dtype, attrs->reduction,
+                        read + i * slice * bytes, write + (size_t)start * bytes,
+                        slice);
     }
     return st;
 }
@@ -175,7 +178,7 @@ ATTR_FIELDS(scatter, FIELD_AXIS(scatter_attrs, axis),
         .max_inputs = 3,                                                       \
         .min_outputs = 1,                                                      \
         .max_outputs = 1,                                                      \
-        .infer = infer,                                                        \
+        .infer = scatter_infer,                                                \
         .forward = forward_##symbol,                                           \
     };
 CLASS(scatter_elements, "ScatterElements")

@@ -30,9 +30,9 @@ static enum assay_status infer_where(const struct node *node,
     return st;
 }
 
-static void choose(size_t bytes, const struct walk *walk,
-                   const uint8_t *condition, const char *x, const char *y,
-                   char *to)
+static void select_choose(size_t bytes, const struct walk *walk,
+                          const uint8_t *condition, const char *x,
+                          const char *y, char *to)
 {
 #define CHOOSE(type)                                                           \
     for (int64_t i = 0; i < walk->length; i++)                                 \
@@ -68,11 +68,11 @@ static enum assay_status forward_where(const struct op_context *context,
 
     (void)context, (void)node, (void)err;
     for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk))
-        choose((size_t)bytes, &walk,
-               (uint8_t *)tensor_data(inputs[0]) + walk.at[0],
-               (char *)tensor_data(inputs[1]) + walk.at[1] * bytes,
-               (char *)tensor_data(inputs[2]) + walk.at[2] * bytes,
-               (char *)tensor_data(&outputs[0]) + walk.at[3] * bytes);
+        select_choose((size_t)bytes, &walk,
+                      (uint8_t *)tensor_data(inputs[0]) + walk.at[0],
+                      (char *)tensor_data(inputs[1]) + walk.at[1] * bytes,
+                      (char *)tensor_data(inputs[2]) + walk.at[2] * bytes,
+                      (char *)tensor_data(&outputs[0]) + walk.at[3] * bytes);
     return ASSAY_OK;
 }
 
@@ -129,7 +129,7 @@ static enum assay_status backward_where(const struct op_context *context,
 /* ---- NonZero ---------------------------------------------------------- */
 
 /* Whether an element is 0; a negative zero is one too. */
-static bool is_zero(enum dtype dtype, const char *element)
+static bool select_is_zero(enum dtype dtype, const char *element)
 {
     static const char zeros[8];
     size_t bytes = dtype_bytes(dtype);
@@ -157,13 +157,13 @@ static enum assay_status forward_non_zero(const struct op_context *context,
 
     (void)node;
     for (size_t i = 0; i < n; i++)
-        found += !is_zero(x->dtype, data + i * bytes);
+        found += !select_is_zero(x->dtype, data + i * bytes);
     shape = shape_of(2, (int64_t)x->shape.rank, found);
     st = tensor_new(context->pool, DTYPE_I64, &shape, &outputs[0], err);
     for (size_t i = 0; !st && i < n; i++) {
         int64_t rest = (int64_t)i;
 
-        if (is_zero(x->dtype, data + i * bytes))
+        if (select_is_zero(x->dtype, data + i * bytes))
             continue;
         for (int k = x->shape.rank - 1; k >= 0; k--) {
             tensor_i64(&outputs[0])[k * found + at] = rest % x->shape.dims[k];
@@ -177,9 +177,9 @@ static enum assay_status forward_non_zero(const struct op_context *context,
 /* ---- Compress --------------------------------------------------------- */
 
 /* The part of x that counts, as outer x size x inner. */
-static enum assay_status get_rows(const struct select_attrs *attrs,
-                                  const struct shape *x, int *axis,
-                                  struct shape *rows, struct error *err)
+static enum assay_status select_get_rows(const struct select_attrs *attrs,
+                                         const struct shape *x, int *axis,
+                                         struct shape *rows, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -214,7 +214,7 @@ static enum assay_status forward_compress(const struct op_context *context,
     enum assay_status st = rule_dtype(inputs, 1, DTYPE_BOOL, err);
 
     if (!st)
-        st = get_rows(attrs, &x->shape, &axis, &rows, err);
+        st = select_get_rows(attrs, &x->shape, &axis, &rows, err);
     if (st)
         return st;
     n = n < rows.dims[1] ? n : rows.dims[1];

@@ -146,10 +146,11 @@ static enum assay_status infer_unsqueeze(const struct node *node,
     return view_as(inputs[0], &shape, &outputs[0], err);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status shape_views_forward(const struct op_context *context,
+                                             const struct node *node,
+                                             const struct tensor *const *inputs,
+                                             struct tensor *outputs,
+                                             struct error *err)
 {
     struct shape shape = outputs[0].shape;
 
@@ -191,7 +192,7 @@ ATTR_FIELDS(shape_view, FIELD_FLAG(shape_view_attrs, allows_zero),
         .min_outputs = 1,                                                      \
         .max_outputs = 1,                                                      \
         .infer = inferred,                                                     \
-        .forward = forward,                                                    \
+        .forward = shape_views_forward,                                        \
         .is_view = true,                                                       \
         .channels = ruled,                                                     \
         .to_onnx = written,                                                    \

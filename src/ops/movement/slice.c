@@ -16,7 +16,7 @@ struct slices {
     int64_t start[SHAPE_MAX_RANK], step[SHAPE_MAX_RANK];
 };
 
-static int64_t held(int64_t value, int64_t low, int64_t high)
+static int64_t slice_held(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
@@ -31,12 +31,12 @@ static void slice_axis(struct slices *slices, int axis, int64_t start,
     start = start < 0 ? start + size : start;
     end = end < 0 && end >= -size ? end + size : end;
     if (step > 0) {
-        start = held(start, 0, size);
-        end = held(end, 0, size);
+        start = slice_held(start, 0, size);
+        end = slice_held(end, 0, size);
         n = end > start ? (end - start - 1) / step + 1 : 0;
     } else {
-        start = held(start, -1, size - 1);
-        end = held(end, -1, size - 1);
+        start = slice_held(start, -1, size - 1);
+        end = slice_held(end, -1, size - 1);
         n = start > end ? (start - end - 1) / -step + 1 : 0;
     }
     slices->start[axis] = start;
@@ -113,9 +113,9 @@ static enum assay_status infer_slice(const struct node *node,
 }
 
 /* Copies a part of x that begins at an element and has strides. */
-static void copy_part(const struct op_context *context, const struct tensor *x,
-                      int64_t start, const struct strides *from,
-                      const struct tensor *y)
+static void slice_copy_part(const struct op_context *context,
+                            const struct tensor *x, int64_t start,
+                            const struct strides *from, const struct tensor *y)
 {
     struct strides to = strides_dense(&y->shape);
     size_t bytes = dtype_bytes(x->dtype);
@@ -183,15 +183,16 @@ static enum assay_status forward_slice(const struct op_context *context,
     enum assay_status st = find_slice(node, inputs, &start, &from, err);
 
     if (!st)
-        copy_part(context, inputs[0], start, &from, &outputs[0]);
+        slice_copy_part(context, inputs[0], start, &from, &outputs[0]);
     return st;
 }
 
 /* ---- Split ------------------------------------------------------------ */
 
-static enum assay_status get_sizes(const struct node *node,
-                                   const struct tensor *const *inputs, int axis,
-                                   struct int_list *sizes, struct error *err)
+static enum assay_status slice_get_sizes(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         int axis, struct int_list *sizes,
+                                         struct error *err)
 {
     bool is_listed = node->n_inputs > 1 && inputs[1];
     int64_t size = inputs[0]->shape.dims[axis], sum = 0;
@@ -202,7 +203,7 @@ static enum assay_status get_sizes(const struct node *node,
     if (st)
         return st;
     for (int64_t i = 0; !is_listed && i < n; i++)
-        sizes->of[sizes->n++] = held(size - i * each, 0, each);
+        sizes->of[sizes->n++] = slice_held(size - i * each, 0, each);
     for (size_t i = 0; i < sizes->n; i++) {
         if (sizes->of[i] < 0 || sizes->of[i] > size)
             return error_set(err, ASSAY_BAD_INPUT, "a part of %lld of %lld",
@@ -229,7 +230,7 @@ static enum assay_status infer_split(const struct node *node,
     enum assay_status st = axis_resolve(attrs->axis, shape.rank, &axis, err);
 
     if (!st)
-        st = get_sizes(node, inputs, axis, &sizes, err);
+        st = slice_get_sizes(node, inputs, axis, &sizes, err);
     for (size_t i = 0; !st && i < node->n_outputs; i++) {
         shape.dims[axis] = sizes.of[i];
         rule_set(&outputs[i], inputs[0]->dtype, &shape);
@@ -251,8 +252,8 @@ static enum assay_status forward_split(const struct op_context *context,
         axis_resolve(attrs->axis, inputs[0]->shape.rank, &axis, err);
 
     for (size_t i = 0; !st && i < node->n_outputs; i++) {
-        copy_part(context, inputs[0], start * from.of[axis], &from,
-                  &outputs[i]);
+        slice_copy_part(context, inputs[0], start * from.of[axis], &from,
+                        &outputs[i]);
         start += outputs[i].shape.dims[axis];
     }
     return st;
@@ -280,9 +281,9 @@ static enum assay_status backward_split(const struct op_context *context,
 }
 
 /* Of the data, no more is read than comes out. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void slice_count_cost(const struct node *node,
+                             const struct tensor *const *inputs,
+                             const struct tensor *outputs, struct cost *cost)
 {
     (void)node;
     cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
@@ -414,7 +415,7 @@ const struct op_class op_slice = {
     .max_outputs = 1,
     .infer = infer_slice,
     .forward = forward_slice,
-    .cost = count_cost,
+    .cost = slice_count_cost,
     .backward = backward_slice,
     .backward_reads = gradient_reads_settings,
     .channels = slice_channels,

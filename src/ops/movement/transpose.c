@@ -30,9 +30,10 @@ static enum assay_status get_order(const struct transpose_attrs *attrs,
     return st;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status transpose_infer(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     const struct shape *x = &inputs[0]->shape;
     struct shape y = {.rank = x->rank};
@@ -47,10 +48,11 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status transpose_forward(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     const struct tensor *x = inputs[0], *y = &outputs[0];
     struct strides from = strides_dense(&x->shape), moved = {{0}};
@@ -68,10 +70,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* The other way round. */
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status transpose_backward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct op_backward *pass,
+                                            struct error *err)
 {
     const struct tensor *dx = &pass->dx[0], *dy = pass->dy[0];
     struct strides to = strides_dense(&dx->shape);
@@ -124,9 +126,9 @@ const struct op_class op_transpose = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
+    .infer = transpose_infer,
+    .forward = transpose_forward,
+    .backward = transpose_backward,
     .channels = transpose_channels,
     .to_onnx = transpose_to_onnx,
 };

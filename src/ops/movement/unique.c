@@ -21,7 +21,7 @@ struct slices {
     int64_t n_groups;
 };
 
-static int compare(const void *a, const void *b, void *context)
+static int unique_compare(const void *a, const void *b, void *context)
 {
     const struct slices *slices = context;
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -42,7 +42,7 @@ static bool is_equal(const struct slices *slices, int64_t x, int64_t y)
                   (size_t)slices->length * sizeof *slices->keys) == 0;
 }
 
-static void release(struct slices *slices)
+static void unique_release(struct slices *slices)
 {
     mem_free(slices->keys);
     mem_free(slices->order);
@@ -99,8 +99,8 @@ static void find_groups(struct slices *slices, const struct tensor *x)
             slices->keys[i * slices->length + k] =
                 sort_key(x, element_at(slices, i, k));
     }
-    qsort_r(slices->order, (size_t)slices->n, sizeof *slices->order, compare,
-            slices);
+    qsort_r(slices->order, (size_t)slices->n, sizeof *slices->order,
+            unique_compare, slices);
     for (int64_t i = 0; i < slices->n; i++) {
         int64_t slice = slices->order[i];
 
@@ -164,9 +164,9 @@ static enum assay_status write_values(const struct op_context *context,
 }
 
 static enum assay_status
-write_outputs(const struct op_context *context, const struct node *node,
-              const struct slices *slices, const struct tensor *x,
-              struct tensor *outputs, struct error *err)
+unique_write_outputs(const struct op_context *context, const struct node *node,
+                     const struct slices *slices, const struct tensor *x,
+                     struct tensor *outputs, struct error *err)
 {
     const struct {
         const int64_t *values;
@@ -188,10 +188,11 @@ write_outputs(const struct op_context *context, const struct node *node,
     return st;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status unique_forward(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     const struct select_attrs *attrs = node->attrs;
     const struct tensor *x = inputs[0];
@@ -206,9 +207,9 @@ static enum assay_status forward(const struct op_context *context,
         find_groups(&slices, &wide);
         if (!attrs->is_sorted)
             order_by_place(&slices);
-        st = write_outputs(context, node, &slices, x, outputs, err);
+        st = unique_write_outputs(context, node, &slices, x, outputs, err);
     }
-    release(&slices);
+    unique_release(&slices);
     tensor_release(&wide);
     return st;
 }
@@ -221,5 +222,5 @@ const struct op_class op_unique = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 4,
-    .forward = forward,
+    .forward = unique_forward,
 };

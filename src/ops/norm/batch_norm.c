@@ -30,9 +30,10 @@ void batch_norm_affine(const struct node *node,
     *shift = tensor_f32(inputs[BATCH_NORM_BIAS])[channel] - mean * *scale;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status batch_norm_infer(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     const struct shape *x = &inputs[BATCH_NORM_X]->shape;
     char text[64];
@@ -51,10 +52,11 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status batch_norm_forward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     const float *x = tensor_f32(inputs[BATCH_NORM_X]);
     const struct shape *shape = &inputs[BATCH_NORM_X]->shape;
@@ -76,15 +78,17 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void batch_norm_count_cost(const struct node *node,
+                                  const struct tensor *const *inputs,
+                                  const struct tensor *outputs,
+                                  struct cost *cost)
 {
     (void)node, (void)inputs;
     cost->flops += 2 * tensor_elements(&outputs[0]);
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads batch_norm_backward_reads(const struct node *node,
+                                                 uint64_t wanted)
 {
     static const uint64_t reads[BATCH_NORM_INPUTS] = {
         [BATCH_NORM_X] = 1 << BATCH_NORM_WEIGHT | 1 << BATCH_NORM_VARIANCE,
@@ -114,8 +118,9 @@ static double deviation(const struct node *node, const struct op_backward *pass,
 }
 
 /* Sums of dy and of dy * (x - mean), the latter where x has data. */
-static void sum_channel(const struct op_backward *pass, int64_t channel,
-                        double *sum, double *product)
+static void batch_norm_sum_channel(const struct op_backward *pass,
+                                   int64_t channel, double *sum,
+                                   double *product)
 {
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
     const struct tensor *mean = pass->inputs[BATCH_NORM_MEAN];
@@ -142,7 +147,7 @@ static void pass_lists(const struct node *node, const struct op_backward *pass,
 {
     double sum, product, d = 1, w = 1;
 
-    sum_channel(pass, c, &sum, &product);
+    batch_norm_sum_channel(pass, c, &sum, &product);
     if (pass->wanted & ~(uint64_t)(1 << BATCH_NORM_BIAS))
         d = deviation(node, pass, c);
     if (op_wants(pass, BATCH_NORM_MEAN) || op_wants(pass, BATCH_NORM_VARIANCE))
@@ -158,8 +163,8 @@ static void pass_lists(const struct node *node, const struct op_backward *pass,
             (float)(-product * w / (2 * d * d * d));
 }
 
-static void pass_channel(const struct node *node,
-                         const struct op_backward *pass, int64_t c)
+static void batch_norm_pass_channel(const struct node *node,
+                                    const struct op_backward *pass, int64_t c)
 {
     const struct shape *shape = &pass->inputs[BATCH_NORM_X]->shape;
     int64_t plane = shape_span(shape, 2, shape->rank);
@@ -181,10 +186,10 @@ static void pass_channel(const struct node *node,
     }
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status batch_norm_backward(const struct op_context *context,
+                                             const struct node *node,
+                                             const struct op_backward *pass,
+                                             struct error *err)
 {
     const struct shape *shape = &pass->inputs[BATCH_NORM_X]->shape;
     int parts = gradient_parts(context, tensor_elements(pass->dy[0]));
@@ -192,7 +197,7 @@ static enum assay_status backward(const struct op_context *context,
     (void)err;
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t c = 0; c < shape->dims[1]; c++)
-        pass_channel(node, pass, c);
+        batch_norm_pass_channel(node, pass, c);
     return ASSAY_OK;
 }
 
@@ -213,11 +218,11 @@ const struct op_class op_batch_norm = {
     .max_inputs = BATCH_NORM_INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
-    .backward_reads = backward_reads,
+    .infer = batch_norm_infer,
+    .forward = batch_norm_forward,
+    .cost = batch_norm_count_cost,
+    .backward = batch_norm_backward,
+    .backward_reads = batch_norm_backward_reads,
     .is_cheap = true,
     .is_f32 = true,
     .channels = channel_norm,

@@ -13,9 +13,10 @@
 /* What is saved: a row of the channels each. */
 enum saved_row { SAVED_MEAN, SAVED_FACTOR, SAVED_VARIANCE, SAVED_ROWS };
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status
+batch_norm_training_infer(const struct node *node,
+                          const struct tensor *const *inputs,
+                          struct tensor *outputs, struct error *err)
 {
     const struct shape *x = &inputs[BATCH_NORM_X]->shape;
     struct shape channels;
@@ -77,8 +78,10 @@ static void find_moments(const struct channel *channel, const float *x,
 }
 
 /* Statistics of the batch, as saved. */
-static void find_statistics(const struct node *node, const struct tensor *x,
-                            int64_t c, const struct tensor *statistics)
+static void batch_norm_training_find_statistics(const struct node *node,
+                                                const struct tensor *x,
+                                                int64_t c,
+                                                const struct tensor *statistics)
 {
     const struct normalize_attrs *attrs = node->attrs;
     struct channel channel = channel_of(&x->shape, c);
@@ -125,10 +128,9 @@ static void clip_plane(const struct normalize_attrs *attrs, int64_t n, float *y)
         y[i] = y[i] < 0 ? 0 : y[i] > high ? high : y[i];
 }
 
-static void write_channel(const struct node *node,
-                          const struct tensor *const *inputs,
-                          const struct tensor *statistics, int64_t c,
-                          const struct tensor *y)
+static void batch_norm_training_write_channel(
+    const struct node *node, const struct tensor *const *inputs,
+    const struct tensor *statistics, int64_t c, const struct tensor *y)
 {
     const struct normalize_attrs *attrs = node->attrs;
     struct affine by = affine_of(inputs, statistics, c);
@@ -149,7 +151,8 @@ static void write_channel(const struct node *node,
     }
 }
 
-static float blend(const struct normalize_attrs *attrs, float old, float new)
+static float batch_norm_training_blend(const struct normalize_attrs *attrs,
+                                       float old, float new)
 {
     return old * attrs->momentum + new *(1 - attrs->momentum);
 }
@@ -170,18 +173,19 @@ static void write_running(const struct node *node,
     if (attrs->is_unbiased && n > 1)
         variance *= n / (n - 1);
     if (node->n_outputs > 1)
-        tensor_f32(&outputs[1])[c] =
-            blend(attrs, tensor_f32(inputs[BATCH_NORM_MEAN])[c],
-                  saved[SAVED_MEAN * channels]);
+        tensor_f32(&outputs[1])[c] = batch_norm_training_blend(
+            attrs, tensor_f32(inputs[BATCH_NORM_MEAN])[c],
+            saved[SAVED_MEAN * channels]);
     if (node->n_outputs > 2)
-        tensor_f32(&outputs[2])[c] = blend(
+        tensor_f32(&outputs[2])[c] = batch_norm_training_blend(
             attrs, tensor_f32(inputs[BATCH_NORM_VARIANCE])[c], (float)variance);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+batch_norm_training_forward(const struct op_context *context,
+                            const struct node *node,
+                            const struct tensor *const *inputs,
+                            struct tensor *outputs, struct error *err)
 {
     const struct tensor *x = inputs[BATCH_NORM_X];
     int64_t channels = x->shape.dims[1];
@@ -199,8 +203,9 @@ static enum assay_status forward(const struct op_context *context,
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t c = 0; c < channels; c++) {
         if (!context->is_again)
-            find_statistics(node, x, c, &statistics);
-        write_channel(node, inputs, &statistics, c, &outputs[0]);
+            batch_norm_training_find_statistics(node, x, c, &statistics);
+        batch_norm_training_write_channel(node, inputs, &statistics, c,
+                                          &outputs[0]);
         write_running(node, inputs, &statistics, c, outputs);
     }
     if (context->saved && !context->is_again)
@@ -209,7 +214,8 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads
+batch_norm_training_backward_reads(const struct node *node, uint64_t wanted)
 {
     const struct normalize_attrs *attrs = node->attrs;
     struct op_reads reads = {0};
@@ -266,8 +272,10 @@ static float slope_at(const struct gate *gate, int64_t at, float dy)
 }
 
 /* Sums of dy, and of dy times the normalised x where that is there. */
-static void sum_channel(const struct node *node, const struct op_backward *pass,
-                        int64_t c, double *sum, double *product)
+static void batch_norm_training_sum_channel(const struct node *node,
+                                            const struct op_backward *pass,
+                                            int64_t c, double *sum,
+                                            double *product)
 {
     struct gate gate = gate_of(node, pass, c);
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
@@ -293,9 +301,10 @@ static void sum_channel(const struct node *node, const struct op_backward *pass,
 }
 
 /* Moving one x moves the mean and the deviation of its whole channel. */
-static void pass_channel(const struct node *node,
-                         const struct op_backward *pass, int64_t c, double sum,
-                         double product)
+static void batch_norm_training_pass_channel(const struct node *node,
+                                             const struct op_backward *pass,
+                                             int64_t c, double sum,
+                                             double product)
 {
     struct gate gate = gate_of(node, pass, c);
     const struct tensor *x = pass->inputs[BATCH_NORM_X];
@@ -339,10 +348,10 @@ static void pass_residual(const struct node *node,
     }
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status
+batch_norm_training_backward(const struct op_context *context,
+                             const struct node *node,
+                             const struct op_backward *pass, struct error *err)
 {
     int parts =
         gradient_parts(context, tensor_elements(pass->inputs[BATCH_NORM_X]));
@@ -355,9 +364,9 @@ static enum assay_status backward(const struct op_context *context,
     for (int64_t c = 0; c < channels; c++) {
         double sum, product;
 
-        sum_channel(node, pass, c, &sum, &product);
+        batch_norm_training_sum_channel(node, pass, c, &sum, &product);
         if (op_wants(pass, BATCH_NORM_X))
-            pass_channel(node, pass, c, sum, product);
+            batch_norm_training_pass_channel(node, pass, c, sum, product);
         if (op_wants(pass, BATCH_NORM_RESIDUAL))
             pass_residual(node, pass, c);
         if (op_wants(pass, BATCH_NORM_WEIGHT))
@@ -369,9 +378,10 @@ static enum assay_status backward(const struct op_context *context,
 }
 
 /* Two passes for the statistics, one to apply them. */
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void batch_norm_training_count_cost(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           const struct tensor *outputs,
+                                           struct cost *cost)
 {
     (void)inputs;
     cost->flops +=
@@ -397,11 +407,11 @@ const struct op_class op_batch_norm_training = {
     .max_inputs = BATCH_NORM_INPUTS + 1,
     .min_outputs = 1,
     .max_outputs = 3,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
-    .backward_reads = backward_reads,
+    .infer = batch_norm_training_infer,
+    .forward = batch_norm_training_forward,
+    .cost = batch_norm_training_count_cost,
+    .backward = batch_norm_training_backward,
+    .backward_reads = batch_norm_training_backward_reads,
     .backward_cost = count_backward_cost,
     .is_cheap = true,
     .is_f32 = true,

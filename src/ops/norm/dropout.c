@@ -15,19 +15,21 @@ const struct dropout_attrs *dropout_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status dropout_infer(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     (void)node, (void)err;
     rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status dropout_forward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     (void)context, (void)node, (void)err;
     outputs[0] = tensor_share(inputs[0]);
@@ -54,8 +56,8 @@ const struct op_class op_dropout = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = dropout_infer,
+    .forward = dropout_forward,
     .is_view = true,
     .channels = channel_pass,
     .to_onnx = dropout_to_onnx,

@@ -15,9 +15,10 @@
 
 #include <string.h>
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status
+dropout_training_infer(const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
 {
     const struct tensor *x = inputs[DROPOUT_X];
 
@@ -28,8 +29,9 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static const struct tensor *input(const struct node *node,
-                                  const struct tensor *const *inputs, size_t i)
+static const struct tensor *
+dropout_training_input_at(const struct node *node,
+                          const struct tensor *const *inputs, size_t i)
 {
     bool is_there =
         i < node->n_inputs && inputs[i] && tensor_elements(inputs[i]) > 0;
@@ -54,17 +56,19 @@ static enum assay_status get_ratio(const struct node *node,
 {
     const struct dropout_training_attrs *attrs = node->attrs;
 
-    *ratio = scalar(input(node, inputs, DROPOUT_RATIO), (double)attrs->ratio);
+    *ratio = scalar(dropout_training_input_at(node, inputs, DROPOUT_RATIO),
+                    (double)attrs->ratio);
     if (!(*ratio >= 0 && *ratio < 1))
         return error_set(err, ASSAY_BAD_INPUT, "%g of all are to be dropped",
                          *ratio);
-    if (scalar(input(node, inputs, DROPOUT_TRAINING), attrs->is_on) == 0)
+    if (scalar(dropout_training_input_at(node, inputs, DROPOUT_TRAINING),
+               attrs->is_on) == 0)
         *ratio = 0;
     return ASSAY_OK;
 }
 
 /* The last step of SplitMix64: every bit of the key decides on every bit. */
-static uint64_t mix(uint64_t key)
+static uint64_t dropout_training_mix(uint64_t key)
 {
     key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9U;
     key = (key ^ key >> 27) * 0x94d049bb133111ebU;
@@ -72,9 +76,10 @@ static uint64_t mix(uint64_t key)
 }
 
 /* One byte an element: whether it is kept. */
-static void draw(const struct op_context *context, const struct node *node,
-                 const struct tensor *seed, double ratio, size_t n,
-                 uint8_t *kept)
+static void dropout_training_draw(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct tensor *seed, double ratio,
+                                  size_t n, uint8_t *kept)
 {
     const struct dropout_training_attrs *attrs = node->attrs;
     int parts = gradient_parts(context, n);
@@ -88,15 +93,19 @@ static void draw(const struct op_context *context, const struct node *node,
             kept[i] = twister_unit(&twister) >= ratio;
         return;
     }
-    key = mix((uint64_t)int_at(seed, 0) + mix(attrs->seed + (uint64_t)1));
+    key = dropout_training_mix((uint64_t)int_at(seed, 0) +
+                               dropout_training_mix(attrs->seed + (uint64_t)1));
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (size_t i = 0; i < n; i++)
-        kept[i] = mix(key + i * 0x9e3779b97f4a7c15U) >> 11 >= limit;
+        kept[i] =
+            dropout_training_mix(key + i * 0x9e3779b97f4a7c15U) >> 11 >= limit;
 }
 
 /* y = kept ? x / (1 - ratio) : 0, of any floating point type. */
-static void apply(const struct op_context *context, const uint8_t *kept,
-                  double ratio, const struct tensor *x, const struct tensor *y)
+static void dropout_training_apply(const struct op_context *context,
+                                   const uint8_t *kept, double ratio,
+                                   const struct tensor *x,
+                                   const struct tensor *y)
 {
     size_t n = tensor_elements(x), bytes = dtype_bytes(x->dtype);
     int parts = gradient_parts(context, n);
@@ -123,11 +132,11 @@ static void apply(const struct op_context *context, const uint8_t *kept,
 }
 
 /* Into y, and what was kept into `mask` where it has data. */
-static enum assay_status drop(const struct op_context *context,
-                              const struct node *node,
-                              const struct tensor *const *inputs,
-                              const struct tensor *x, const struct tensor *y,
-                              const struct tensor *mask, struct error *err)
+static enum assay_status
+dropout_training_drop(const struct op_context *context, const struct node *node,
+                      const struct tensor *const *inputs,
+                      const struct tensor *x, const struct tensor *y,
+                      const struct tensor *mask, struct error *err)
 {
     size_t n = tensor_elements(x);
     struct buffer *memory = NULL;
@@ -142,8 +151,11 @@ static enum assay_status drop(const struct op_context *context,
         return st;
     kept = mask ? tensor_data(mask) : buffer_data(memory);
     if (ratio > 0) {
-        draw(context, node, input(node, inputs, DROPOUT_SEED), ratio, n, kept);
-        apply(context, kept, ratio, x, y);
+        dropout_training_draw(
+            context, node,
+            dropout_training_input_at(node, inputs, DROPOUT_SEED), ratio, n,
+            kept);
+        dropout_training_apply(context, kept, ratio, x, y);
     } else {
         memset(kept, 1, n);
         memcpy(tensor_data(y), tensor_data(x), tensor_bytes(x));
@@ -152,24 +164,26 @@ static enum assay_status drop(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+dropout_training_forward(const struct op_context *context,
+                         const struct node *node,
+                         const struct tensor *const *inputs,
+                         struct tensor *outputs, struct error *err)
 {
-    return drop(context, node, inputs, inputs[DROPOUT_X], &outputs[0],
-                node->n_outputs > 1 ? &outputs[1] : NULL, err);
+    return dropout_training_drop(context, node, inputs, inputs[DROPOUT_X],
+                                 &outputs[0],
+                                 node->n_outputs > 1 ? &outputs[1] : NULL, err);
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status
+dropout_training_backward(const struct op_context *context,
+                          const struct node *node,
+                          const struct op_backward *pass, struct error *err)
 {
     if (!op_wants(pass, DROPOUT_X))
         return ASSAY_OK;
-    return drop(context, node, pass->inputs, pass->dy[0], &pass->dx[DROPOUT_X],
-                NULL, err);
+    return dropout_training_drop(context, node, pass->inputs, pass->dy[0],
+                                 &pass->dx[DROPOUT_X], NULL, err);
 }
 
 ATTR_FIELDS(dropout_training, FIELD_SEED(dropout_training_attrs, seed),
@@ -184,9 +198,9 @@ const struct op_class op_dropout_training = {
     .max_inputs = DROPOUT_INPUTS,
     .min_outputs = 1,
     .max_outputs = 2,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
+    .infer = dropout_training_infer,
+    .forward = dropout_training_forward,
+    .backward = dropout_training_backward,
     .backward_reads = gradient_reads_settings,
     .is_cheap = true,
     .channels = channel_pass,

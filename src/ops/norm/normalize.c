@@ -24,9 +24,9 @@ void normalize_moments(const float *x, size_t n, double *mean, double *variance)
     *variance = n ? squares / (double)n : 0;
 }
 
-static enum assay_status check_channels(const struct tensor *const *inputs,
-                                        size_t n, int64_t channels,
-                                        struct error *err)
+static enum assay_status
+normalize_check_channels(const struct tensor *const *inputs, size_t n,
+                         int64_t channels, struct error *err)
 {
     for (size_t i = 1; i < n; i++) {
         if (tensor_elements(inputs[i]) != (size_t)channels)
@@ -50,7 +50,7 @@ static enum assay_status infer_instance_norm(const struct node *node,
     rule_set(&outputs[0], DTYPE_F32, x);
     if (x->rank < 2)
         return rule_rank(inputs, 0, 4, err);
-    return check_channels(inputs, 3, x->dims[1], err);
+    return normalize_check_channels(inputs, 3, x->dims[1], err);
 }
 
 static enum assay_status

@@ -16,7 +16,8 @@
 
 enum { NORM_X, NORM_SCALE, NORM_BIAS };
 
-static struct op_reads reads_of(const struct node *node, uint64_t wanted)
+static struct op_reads normalize_backward_reads_of(const struct node *node,
+                                                   uint64_t wanted)
 {
     struct op_reads reads = {0};
 
@@ -35,8 +36,9 @@ struct line {
     float mean, factor;
 };
 
-static struct line line_of(const struct node *node,
-                           const struct op_backward *pass, int64_t i, size_t n)
+static struct line normalize_backward_line_of(const struct node *node,
+                                              const struct op_backward *pass,
+                                              int64_t i, size_t n)
 {
     const struct normalize_attrs *attrs = node->attrs;
     struct line line = {.n = n, .dy = tensor_f32(pass->dy[0]) + (size_t)i * n};
@@ -52,8 +54,9 @@ static struct line line_of(const struct node *node,
 }
 
 /* scale: one for the line (step 0), or one an element (step 1). */
-static void pass_line(const struct line *line, const float *scale, size_t step,
-                      float *dx)
+static void normalize_backward_pass_line(const struct line *line,
+                                         const float *scale, size_t step,
+                                         float *dx)
 {
     double sum = 0, product = 0;
     float of_mean, of_x;
@@ -77,12 +80,13 @@ static void pass_line(const struct line *line, const float *scale, size_t step,
 struct op_reads instance_norm_backward_reads(const struct node *node,
                                              uint64_t wanted)
 {
-    return reads_of(node, wanted);
+    return normalize_backward_reads_of(node, wanted);
 }
 
 /* A channel's planes in all images. */
-static void pass_channel(const struct node *node,
-                         const struct op_backward *pass, int64_t c)
+static void normalize_backward_pass_channel(const struct node *node,
+                                            const struct op_backward *pass,
+                                            int64_t c)
 {
     const struct shape *shape = &pass->inputs[NORM_X]->shape;
     size_t plane = (size_t)shape_span(shape, 2, shape->rank);
@@ -90,11 +94,12 @@ static void pass_channel(const struct node *node,
 
     for (int64_t n = 0; n < shape->dims[0]; n++) {
         int64_t i = n * shape->dims[1] + c;
-        struct line line = line_of(node, pass, i, plane);
+        struct line line = normalize_backward_line_of(node, pass, i, plane);
 
         if (op_wants(pass, NORM_X))
-            pass_line(&line, tensor_f32(pass->inputs[NORM_SCALE]) + c, 0,
-                      tensor_f32(&pass->dx[NORM_X]) + (size_t)i * plane);
+            normalize_backward_pass_line(
+                &line, tensor_f32(pass->inputs[NORM_SCALE]) + c, 0,
+                tensor_f32(&pass->dx[NORM_X]) + (size_t)i * plane);
         for (size_t k = 0; k < plane; k++) {
             sum += (double)line.dy[k];
             if (line.x)
@@ -118,7 +123,7 @@ enum assay_status instance_norm_backward(const struct op_context *context,
     (void)err;
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t c = 0; c < pass->inputs[NORM_X]->shape.dims[1]; c++)
-        pass_channel(node, pass, c);
+        normalize_backward_pass_channel(node, pass, c);
     return ASSAY_OK;
 }
 
@@ -127,7 +132,7 @@ enum assay_status instance_norm_backward(const struct op_context *context,
 struct op_reads layer_norm_backward_reads(const struct node *node,
                                           uint64_t wanted)
 {
-    return reads_of(node, wanted);
+    return normalize_backward_reads_of(node, wanted);
 }
 
 /* Scale and bias, elements [first, last) of all lines. */
@@ -181,10 +186,11 @@ enum assay_status layer_norm_backward(const struct op_context *context,
         return error_nomem(err, (size_t)n_lines * sizeof *lines, "a norm");
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t i = 0; i < n_lines; i++) {
-        lines[i] = line_of(node, pass, i, n);
+        lines[i] = normalize_backward_line_of(node, pass, i, n);
         if (op_wants(pass, NORM_X))
-            pass_line(&lines[i], tensor_f32(pass->inputs[NORM_SCALE]), 1,
-                      tensor_f32(&pass->dx[NORM_X]) + (size_t)i * n);
+            normalize_backward_pass_line(
+                &lines[i], tensor_f32(pass->inputs[NORM_SCALE]), 1,
+                tensor_f32(&pass->dx[NORM_X]) + (size_t)i * n);
     }
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int i = 0; i < parts; i++)
@@ -207,8 +213,9 @@ struct reach {
     int64_t first, last;
 };
 
-static struct reach reach_of(int64_t channel, int64_t before, int64_t behind,
-                             int64_t channels)
+static struct reach normalize_backward_reach_of(int64_t channel, int64_t before,
+                                                int64_t behind,
+                                                int64_t channels)
 {
     struct reach reach = {channel - before, channel + behind};
 
@@ -219,12 +226,14 @@ static struct reach reach_of(int64_t channel, int64_t before, int64_t behind,
 
 /* Of one channel: dx has dy * d^-beta, `parts` dy * x * d^(-beta - 1), where d
  * is what the norm raised to beta. */
-static void find_parts(const struct local_response_norm_attrs *attrs,
-                       const float *image, int64_t channel, int64_t channels,
-                       int64_t plane, const float *dy, float *dx, float *parts)
+static void
+normalize_backward_find_parts(const struct local_response_norm_attrs *attrs,
+                              const float *image, int64_t channel,
+                              int64_t channels, int64_t plane, const float *dy,
+                              float *dx, float *parts)
 {
-    struct reach reach =
-        reach_of(channel, (attrs->size - 1) / 2, attrs->size / 2, channels);
+    struct reach reach = normalize_backward_reach_of(
+        channel, (attrs->size - 1) / 2, attrs->size / 2, channels);
 
     memset(parts, 0, (size_t)plane * sizeof *parts);
     for (int64_t c = reach.first; c <= reach.last; c++) {
@@ -245,8 +254,8 @@ static void take_neighbours(const struct local_response_norm_attrs *attrs,
                             int64_t channel, int64_t channels, int64_t plane,
                             float *dx)
 {
-    struct reach reach =
-        reach_of(channel, attrs->size / 2, (attrs->size - 1) / 2, channels);
+    struct reach reach = normalize_backward_reach_of(
+        channel, attrs->size / 2, (attrs->size - 1) / 2, channels);
     float factor = 2 * attrs->alpha * attrs->beta / (float)attrs->size;
 
     for (int64_t c = reach.first; c <= reach.last; c++) {
@@ -272,9 +281,10 @@ enum assay_status local_response_norm_backward(const struct op_context *context,
         return st;
 #pragma omp parallel for num_threads(op_threads(context))
     for (int64_t i = 0; i < n; i++)
-        find_parts(node->attrs, from + i / channels * image, i % channels,
-                   channels, plane, tensor_f32(pass->dy[0]) + i * plane,
-                   dx + i * plane, tensor_f32(&parts) + i * plane);
+        normalize_backward_find_parts(
+            node->attrs, from + i / channels * image, i % channels, channels,
+            plane, tensor_f32(pass->dy[0]) + i * plane, dx + i * plane,
+            tensor_f32(&parts) + i * plane);
 #pragma omp parallel for num_threads(op_threads(context))
     for (int64_t i = 0; i < n; i++)
         take_neighbours(node->attrs, from + i / channels * image,

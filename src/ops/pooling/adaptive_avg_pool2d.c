@@ -17,9 +17,10 @@ adaptive_avg_pool2d_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status
+adaptive_avg_pool2d_infer(const struct node *node,
+                          const struct tensor *const *inputs,
+                          struct tensor *outputs, struct error *err)
 {
     const struct adaptive_avg_pool2d_attrs *attrs =
         adaptive_avg_pool2d_attrs(node);
@@ -39,7 +40,7 @@ static enum assay_status infer(const struct node *node,
 
 /* The i-th of n windows over size pixels begins at floor(i * size / n) and
  * ends before ceil((i + 1) * size / n). */
-static int64_t first_of(int64_t i, int64_t size, int64_t n)
+static int64_t adaptive_avg_pool2d_first_of(int64_t i, int64_t size, int64_t n)
 {
     return i * size / n;
 }
@@ -49,8 +50,9 @@ static int64_t end_of(int64_t i, int64_t size, int64_t n)
     return ((i + 1) * size + n - 1) / n;
 }
 
-static float window_mean(const float *plane, int64_t width, int64_t top,
-                         int64_t bottom, int64_t left, int64_t right)
+static float adaptive_avg_pool2d_window_mean(const float *plane, int64_t width,
+                                             int64_t top, int64_t bottom,
+                                             int64_t left, int64_t right)
 {
     float sum = 0;
 
@@ -61,10 +63,11 @@ static float window_mean(const float *plane, int64_t width, int64_t top,
     return sum / (float)((bottom - top) * (right - left));
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status
+adaptive_avg_pool2d_forward(const struct op_context *context,
+                            const struct node *node,
+                            const struct tensor *const *inputs,
+                            struct tensor *outputs, struct error *err)
 {
     const int64_t *x = inputs[0]->shape.dims, *y = outputs[0].shape.dims;
     const float *plane = tensor_f32(inputs[0]);
@@ -74,9 +77,11 @@ static enum assay_status forward(const struct op_context *context,
     for (int64_t c = 0; c < x[0] * x[1]; c++) {
         for (int64_t i = 0; i < y[2]; i++) {
             for (int64_t j = 0; j < y[3]; j++)
-                *to++ = window_mean(
-                    plane, x[3], first_of(i, x[2], y[2]), end_of(i, x[2], y[2]),
-                    first_of(j, x[3], y[3]), end_of(j, x[3], y[3]));
+                *to++ = adaptive_avg_pool2d_window_mean(
+                    plane, x[3], adaptive_avg_pool2d_first_of(i, x[2], y[2]),
+                    end_of(i, x[2], y[2]),
+                    adaptive_avg_pool2d_first_of(j, x[3], y[3]),
+                    end_of(j, x[3], y[3]));
         }
         plane += x[2] * x[3];
     }
@@ -84,8 +89,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* Every value of a window gets its share of dy. */
-static void spread_share(float *plane, int64_t width, int64_t top,
-                         int64_t bottom, int64_t left, int64_t right, float dy)
+static void adaptive_avg_pool2d_spread_share(float *plane, int64_t width,
+                                             int64_t top, int64_t bottom,
+                                             int64_t left, int64_t right,
+                                             float dy)
 {
     float share = dy / (float)((bottom - top) * (right - left));
 
@@ -95,10 +102,10 @@ static void spread_share(float *plane, int64_t width, int64_t top,
     }
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status
+adaptive_avg_pool2d_backward(const struct op_context *context,
+                             const struct node *node,
+                             const struct op_backward *pass, struct error *err)
 {
     const int64_t *x = pass->inputs[0]->shape.dims;
     const int64_t *y = pass->dy[0]->shape.dims;
@@ -113,17 +120,20 @@ static enum assay_status backward(const struct op_context *context,
         for (int64_t k = 0; k < y[2] * y[3]; k++) {
             int64_t i = k / y[3], j = k % y[3];
 
-            spread_share(dx, x[3], first_of(i, x[2], y[2]),
-                         end_of(i, x[2], y[2]), first_of(j, x[3], y[3]),
-                         end_of(j, x[3], y[3]), dy[k]);
+            adaptive_avg_pool2d_spread_share(
+                dx, x[3], adaptive_avg_pool2d_first_of(i, x[2], y[2]),
+                end_of(i, x[2], y[2]),
+                adaptive_avg_pool2d_first_of(j, x[3], y[3]),
+                end_of(j, x[3], y[3]), dy[k]);
         }
     }
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void adaptive_avg_pool2d_count_cost(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           const struct tensor *outputs,
+                                           struct cost *cost)
 {
     (void)node, (void)outputs;
     cost->flops += tensor_elements(inputs[0]);
@@ -164,10 +174,10 @@ const struct op_class op_adaptive_avg_pool2d = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
+    .infer = adaptive_avg_pool2d_infer,
+    .forward = adaptive_avg_pool2d_forward,
+    .cost = adaptive_avg_pool2d_count_cost,
+    .backward = adaptive_avg_pool2d_backward,
     .is_f32 = true,
     .channels = channel_window,
     .to_onnx = adaptive_avg_pool2d_to_onnx,

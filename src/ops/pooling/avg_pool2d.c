@@ -16,9 +16,10 @@ const struct avg_pool2d_attrs *avg_pool2d_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status avg_pool2d_infer(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
     enum assay_status st = rule_rank(inputs, 0, 4, err);
@@ -50,8 +51,8 @@ struct reach {
     int64_t first, end, counted;
 };
 
-static struct reach reach_of(const struct avg_pool2d_attrs *attrs, int side,
-                             int64_t size, int64_t window)
+static struct reach avg_pool2d_reach_of(const struct avg_pool2d_attrs *attrs,
+                                        int side, int64_t size, int64_t window)
 {
     int64_t from = window * attrs->stride[side] - attrs->before[side];
     int64_t to = from + attrs->kernel[side];
@@ -67,8 +68,9 @@ static struct reach reach_of(const struct avg_pool2d_attrs *attrs, int side,
     return reach;
 }
 
-static float window_mean(const float *plane, int64_t width,
-                         const struct reach *rows, const struct reach *cols)
+static float avg_pool2d_window_mean(const float *plane, int64_t width,
+                                    const struct reach *rows,
+                                    const struct reach *cols)
 {
     float sum = 0;
 
@@ -79,10 +81,11 @@ static float window_mean(const float *plane, int64_t width,
     return sum / (float)(rows->counted * cols->counted);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status avg_pool2d_forward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
     const struct shape *x = &inputs[0]->shape, *y = &outputs[0].shape;
@@ -92,12 +95,13 @@ static enum assay_status forward(const struct op_context *context,
     (void)context, (void)err;
     for (int64_t c = 0; c < x->dims[0] * x->dims[1]; c++) {
         for (int64_t i = 0; i < y->dims[2]; i++) {
-            struct reach rows = reach_of(attrs, 0, x->dims[2], i);
+            struct reach rows = avg_pool2d_reach_of(attrs, 0, x->dims[2], i);
 
             for (int64_t j = 0; j < y->dims[3]; j++) {
-                struct reach cols = reach_of(attrs, 1, x->dims[3], j);
+                struct reach cols =
+                    avg_pool2d_reach_of(attrs, 1, x->dims[3], j);
 
-                *to++ = window_mean(plane, x->dims[3], &rows, &cols);
+                *to++ = avg_pool2d_window_mean(plane, x->dims[3], &rows, &cols);
             }
         }
         plane += x->dims[2] * x->dims[3];
@@ -106,8 +110,9 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* Every value of a window gets its share of dy. */
-static void spread_share(float *plane, int64_t width, const struct reach *rows,
-                         const struct reach *cols, float dy)
+static void avg_pool2d_spread_share(float *plane, int64_t width,
+                                    const struct reach *rows,
+                                    const struct reach *cols, float dy)
 {
     float share = dy / (float)(rows->counted * cols->counted);
 
@@ -117,10 +122,10 @@ static void spread_share(float *plane, int64_t width, const struct reach *rows,
     }
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status avg_pool2d_backward(const struct op_context *context,
+                                             const struct node *node,
+                                             const struct op_backward *pass,
+                                             struct error *err)
 {
     const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
     const int64_t *x = pass->inputs[0]->shape.dims;
@@ -134,18 +139,19 @@ static enum assay_status backward(const struct op_context *context,
         float *dx = tensor_f32(&pass->dx[0]) + c * x[2] * x[3];
 
         for (int64_t i = 0; i < y[2] * y[3]; i++) {
-            struct reach rows = reach_of(attrs, 0, x[2], i / y[3]);
-            struct reach cols = reach_of(attrs, 1, x[3], i % y[3]);
+            struct reach rows = avg_pool2d_reach_of(attrs, 0, x[2], i / y[3]);
+            struct reach cols = avg_pool2d_reach_of(attrs, 1, x[3], i % y[3]);
 
-            spread_share(dx, x[3], &rows, &cols, dy[i]);
+            avg_pool2d_spread_share(dx, x[3], &rows, &cols, dy[i]);
         }
     }
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void avg_pool2d_count_cost(const struct node *node,
+                                  const struct tensor *const *inputs,
+                                  const struct tensor *outputs,
+                                  struct cost *cost)
 {
     const struct avg_pool2d_attrs *attrs = avg_pool2d_attrs(node);
 
@@ -181,10 +187,10 @@ const struct op_class op_avg_pool2d = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
+    .infer = avg_pool2d_infer,
+    .forward = avg_pool2d_forward,
+    .cost = avg_pool2d_count_cost,
+    .backward = avg_pool2d_backward,
     .is_f32 = true,
     .channels = channel_window,
     .to_onnx = avg_pool2d_to_onnx,

@@ -17,9 +17,10 @@ const struct max_pool2d_attrs *max_pool2d_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status max_pool2d_infer(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
     enum assay_status st = rule_rank(inputs, 0, 4, err);
@@ -69,10 +70,11 @@ static int64_t find_max(const struct max_pool2d_attrs *attrs,
     return found;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status max_pool2d_forward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
 {
     const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
     const struct shape *x = &inputs[0]->shape, *y = &outputs[0].shape;
@@ -96,10 +98,10 @@ static enum assay_status forward(const struct op_context *context,
 }
 
 /* The largest of each window gets all of its dy. */
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status max_pool2d_backward(const struct op_context *context,
+                                             const struct node *node,
+                                             const struct op_backward *pass,
+                                             struct error *err)
 {
     const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
     const struct shape *x = &pass->inputs[0]->shape;
@@ -162,9 +164,9 @@ const struct op_class op_max_pool2d = {
     .max_inputs = 1,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
+    .infer = max_pool2d_infer,
+    .forward = max_pool2d_forward,
+    .backward = max_pool2d_backward,
     .backward_reads = gradient_reads_input,
     .is_f32 = true,
     .channels = channel_window,

@@ -30,9 +30,10 @@ static enum assay_status unpooled(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status max_unpool_infer(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     bool has_shape = node->n_inputs > UNPOOL_SHAPE && inputs[UNPOOL_SHAPE];
     struct int_list list;
@@ -69,10 +70,11 @@ static int64_t move_index(const struct shape *from, const struct shape *to,
     return moved;
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status max_unpool_kernel(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
     const struct tensor *x = inputs[UNPOOL_X];
     const int64_t *indices = tensor_data(inputs[UNPOOL_INDICES]);
@@ -107,7 +109,7 @@ static enum assay_status kernel(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(max_unpool_forward, max_unpool_kernel)
 
 const struct op_class op_max_unpool = {
     .name = "MaxUnpool",
@@ -117,6 +119,6 @@ const struct op_class op_max_unpool = {
     .max_inputs = 3,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = max_unpool_infer,
+    .forward = max_unpool_forward,
 };

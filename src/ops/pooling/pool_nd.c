@@ -44,7 +44,7 @@ static int64_t view_index(const struct view *view, int64_t i, int64_t j,
 }
 
 /* Index of the largest, the first of equal ones; -1 where nothing is inside. */
-static int64_t find_largest(const struct view *view)
+static int64_t pool_nd_find_largest(const struct view *view)
 {
     int64_t best = -1;
 
@@ -62,7 +62,7 @@ static int64_t find_largest(const struct view *view)
     return best;
 }
 
-static int64_t count_steps(const struct view *view)
+static int64_t pool_nd_count_steps(const struct view *view)
 {
     int64_t n = 1;
 
@@ -81,7 +81,7 @@ static int64_t count_steps(const struct view *view)
     return n;
 }
 
-static float mean_of(const struct view *view)
+static float pool_nd_mean_of(const struct view *view)
 {
     double sum = 0;
 
@@ -91,7 +91,7 @@ static float mean_of(const struct view *view)
                 sum += view->x[view_index(view, i, j, k)];
         }
     }
-    return (float)(sum / (double)count_steps(view));
+    return (float)(sum / (double)pool_nd_count_steps(view));
 }
 
 static float norm_of(const struct view *view)
@@ -109,7 +109,8 @@ static float norm_of(const struct view *view)
 }
 
 /* The place of an element in x, as MaxUnpool and others count it. */
-static int64_t place_of(const struct view *view, int64_t channel, int64_t index)
+static int64_t pool_nd_place_of(const struct view *view, int64_t channel,
+                                int64_t index)
 {
     const int64_t *in = view->window->in;
     int64_t size = in[0] * in[1] * in[2], i, j, k;
@@ -128,16 +129,16 @@ static void pool_position(const struct node *node, const struct view *view,
     float *y = tensor_f32(&outputs[0]);
 
     if (node->op == &op_avg_pool_nd) {
-        y[to] = mean_of(view);
+        y[to] = pool_nd_mean_of(view);
     } else if (node->op == &op_lp_pool_nd) {
         y[to] = norm_of(view);
     } else {
-        int64_t best = find_largest(view);
+        int64_t best = pool_nd_find_largest(view);
 
         y[to] = best < 0 ? -INFINITY : view->x[best];
         if (node->n_outputs > 1)
             tensor_i64(&outputs[1])[to] =
-                best < 0 ? 0 : place_of(view, channel, best);
+                best < 0 ? 0 : pool_nd_place_of(view, channel, best);
     }
 }
 
@@ -160,9 +161,10 @@ static void pool_channel(const struct node *node,
     }
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status pool_nd_infer(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     const struct pool_nd_attrs *attrs = node->attrs;
     struct fitted_window fitted;
@@ -180,10 +182,11 @@ static enum assay_status infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status pool_nd_forward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     const struct pool_nd_attrs *attrs = node->attrs;
     int64_t n = inputs[0]->shape.dims[0] * inputs[0]->shape.dims[1];
@@ -210,13 +213,13 @@ static struct op_reads reads_of_norm(const struct node *node, uint64_t wanted)
 
 /* What an element of a window gets of dy: of a mean, or of a norm that came to
  * y. */
-static float share_of(const struct node *node, const struct view *view,
-                      int64_t at, float y)
+static float pool_nd_share_of(const struct node *node, const struct view *view,
+                              int64_t at, float y)
 {
     double x, power = (double)view->attrs->power;
 
     if (node->op == &op_avg_pool_nd)
-        return 1 / (float)count_steps(view);
+        return 1 / (float)pool_nd_count_steps(view);
     x = (double)view->x[at];
     if (x == 0 || y == 0)
         return 0;
@@ -228,7 +231,7 @@ static void pass_position(const struct node *node, const struct view *view,
                           float dy, float y, float *dx)
 {
     if (node->op == &op_max_pool_nd) {
-        int64_t best = find_largest(view);
+        int64_t best = pool_nd_find_largest(view);
 
         if (best >= 0)
             dx[best] += dy;
@@ -239,15 +242,16 @@ static void pass_position(const struct node *node, const struct view *view,
             for (int64_t k = view->first[2]; k < view->end[2]; k++) {
                 int64_t at = view_index(view, i, j, k);
 
-                dx[at] += dy * share_of(node, view, at, y);
+                dx[at] += dy * pool_nd_share_of(node, view, at, y);
             }
         }
     }
 }
 
-static void pass_channel(const struct node *node,
-                         const struct fitted_window *window,
-                         const struct op_backward *pass, int64_t channel)
+static void pool_nd_pass_channel(const struct node *node,
+                                 const struct fitted_window *window,
+                                 const struct op_backward *pass,
+                                 int64_t channel)
 {
     const int64_t *in = window->in, *out = window->out;
     int64_t size = in[0] * in[1] * in[2], n = out[0] * out[1] * out[2];
@@ -269,10 +273,10 @@ static void pass_channel(const struct node *node,
     }
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status pool_nd_backward(const struct op_context *context,
+                                          const struct node *node,
+                                          const struct op_backward *pass,
+                                          struct error *err)
 {
     const struct pool_nd_attrs *attrs = node->attrs;
     const struct shape *x = &pass->inputs[0]->shape;
@@ -283,7 +287,7 @@ static enum assay_status backward(const struct op_context *context,
         return st;
 #pragma omp parallel for num_threads(op_threads(context))
     for (int64_t i = 0; i < x->dims[0] * x->dims[1]; i++)
-        pass_channel(node, &fitted, pass, i);
+        pool_nd_pass_channel(node, &fitted, pass, i);
     return ASSAY_OK;
 }
 
@@ -337,9 +341,9 @@ SHARED_ATTR_FIELDS(pool_nd, FIELD_WINDOW(pool_nd_attrs),
         .max_inputs = 1,                                                       \
         .min_outputs = 1,                                                      \
         .max_outputs = most,                                                   \
-        .infer = infer,                                                        \
-        .forward = forward,                                                    \
-        .backward = backward,                                                  \
+        .infer = pool_nd_infer,                                                \
+        .forward = pool_nd_forward,                                            \
+        .backward = pool_nd_backward,                                          \
         .backward_reads = reads,                                               \
         .is_f32 = true,                                                        \
         .channels = channel_window,                                            \

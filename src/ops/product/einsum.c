@@ -32,7 +32,7 @@ struct term {
     int n;
 };
 
-static enum assay_status bad(const struct node *node, struct error *err)
+static enum assay_status einsum_bad(const struct node *node, struct error *err)
 {
     const struct einsum_attrs *attrs = node->attrs;
 
@@ -41,7 +41,7 @@ static enum assay_status bad(const struct node *node, struct error *err)
                      attrs->equation);
 }
 
-static bool push(struct term *term, int label)
+static bool einsum_push(struct term *term, int label)
 {
     if (term->n == SHAPE_MAX_RANK)
         return false;
@@ -62,14 +62,14 @@ static const char *read_term(const char *text, int rank, struct term *term)
     *term = (struct term){0};
     for (; text < end; text++) {
         if (*text != '.') {
-            if (!push(term, *text & 0x7f))
+            if (!einsum_push(term, *text & 0x7f))
                 return NULL;
             continue;
         }
         if (strncmp(text, "...", 3) != 0)
             return NULL;
         for (int i = rank - letters; i > 0; i--) {
-            if (!push(term, dots + i))
+            if (!einsum_push(term, dots + i))
                 return NULL;
         }
         text += 2;
@@ -127,8 +127,8 @@ static bool add_result(struct nest *nest, const struct term *terms,
     return true;
 }
 
-static bool add_input(struct nest *nest, const struct term *term,
-                      const struct shape *shape, int64_t *strides)
+static bool einsum_add_input(struct nest *nest, const struct term *term,
+                             const struct shape *shape, int64_t *strides)
 {
     struct strides dense = strides_dense(shape);
 
@@ -158,13 +158,13 @@ static enum assay_status make_nest(const struct node *node,
 
     *nest = (struct nest){.n_inputs = node->n_inputs};
     if (node->n_inputs > max_inputs)
-        return bad(node, err);
+        return einsum_bad(node, err);
     for (size_t i = 0; i < node->n_inputs; i++) {
         int of_dots = 0;
 
         text = read_term(text, inputs[i]->shape.rank, &terms[i]);
         if (!text || (*text == ',') != (i + 1 < node->n_inputs))
-            return bad(node, err);
+            return einsum_bad(node, err);
         text += *text == ',';
         for (int k = 0; k < terms[i].n; k++)
             of_dots += terms[i].labels[k] > dots;
@@ -172,17 +172,18 @@ static enum assay_status make_nest(const struct node *node,
     }
     if (!add_result(nest, terms, arrow ? arrow + 2 : NULL, n_dots) ||
         nest->n_kept > SHAPE_MAX_RANK)
-        return bad(node, err);
+        return einsum_bad(node, err);
     for (size_t i = 0; i < node->n_inputs; i++) {
-        if (!add_input(nest, &terms[i], &inputs[i]->shape, nest->strides[i]))
-            return bad(node, err);
+        if (!einsum_add_input(nest, &terms[i], &inputs[i]->shape,
+                              nest->strides[i]))
+            return einsum_bad(node, err);
     }
     return ASSAY_OK;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status einsum_infer(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     struct shape shape = {0};
     struct nest nest;
@@ -240,10 +241,11 @@ SUM(sum_f32, float)
 SUM(sum_f64, double)
 SUM(sum_u64, uint64_t) /* as good for signed ones */
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status einsum_kernel(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     size_t n = tensor_elements(&outputs[0]);
     void *y = tensor_data(&outputs[0]);
@@ -270,11 +272,11 @@ static enum assay_status kernel(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(einsum_forward, einsum_kernel)
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void einsum_count_cost(const struct node *node,
+                              const struct tensor *const *inputs,
+                              const struct tensor *outputs, struct cost *cost)
 {
     struct nest nest;
     uint64_t products = node->n_inputs - 1;
@@ -294,7 +296,7 @@ const struct op_class op_einsum = {
     .max_inputs = SIZE_MAX,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
+    .infer = einsum_infer,
+    .forward = einsum_forward,
+    .cost = einsum_count_cost,
 };

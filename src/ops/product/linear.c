@@ -17,9 +17,9 @@ const struct linear_attrs *linear_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status linear_infer(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const struct shape *x = &inputs[LINEAR_X]->shape;
     const struct shape *w = &inputs[LINEAR_WEIGHT]->shape;
@@ -41,10 +41,11 @@ static enum assay_status infer(const struct node *node,
     return rule_bias(inputs[LINEAR_BIAS], y.dims[1], err);
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status linear_forward(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     bool has_relu = linear_attrs(node)->has_relu;
     int64_t rows = outputs[0].shape.dims[0], cols = outputs[0].shape.dims[1];
@@ -67,16 +68,17 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void linear_count_cost(const struct node *node,
+                              const struct tensor *const *inputs,
+                              const struct tensor *outputs, struct cost *cost)
 {
     (void)node;
     cost->macs += tensor_elements(&outputs[0]) *
                   (uint64_t)inputs[LINEAR_X]->shape.dims[1];
 }
 
-static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
+static struct op_reads linear_backward_reads(const struct node *node,
+                                             uint64_t wanted)
 {
     struct op_reads reads = {.outputs = linear_attrs(node)->has_relu};
 
@@ -87,10 +89,10 @@ static struct op_reads backward_reads(const struct node *node, uint64_t wanted)
     return reads;
 }
 
-static enum assay_status backward(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct op_backward *pass,
-                                  struct error *err)
+static enum assay_status linear_backward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct op_backward *pass,
+                                         struct error *err)
 {
     const struct tensor *x = pass->inputs[LINEAR_X];
     const struct tensor *w = pass->inputs[LINEAR_WEIGHT];
@@ -161,11 +163,11 @@ const struct op_class op_linear = {
     .max_inputs = LINEAR_INPUTS,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
-    .cost = count_cost,
-    .backward = backward,
-    .backward_reads = backward_reads,
+    .infer = linear_infer,
+    .forward = linear_forward,
+    .cost = linear_count_cost,
+    .backward = linear_backward,
+    .backward_reads = linear_backward_reads,
     .is_f32 = true,
     .channels = linear_channels,
     .to_onnx = linear_to_onnx,

@@ -19,7 +19,7 @@
 
 /* ---- MatMul ----------------------------------------------------------- */
 
-static enum assay_status infer_matmul(const struct node *node,
+static enum assay_status matmul_infer(const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
 {
@@ -54,7 +54,7 @@ static enum assay_status run_matmul(const struct op_context *context,
 
 WIDEN_FORWARD(forward_matmul, run_matmul)
 
-static void cost_matmul(const struct node *node,
+static void matmul_cost(const struct node *node,
                         const struct tensor *const *inputs,
                         const struct tensor *outputs, struct cost *cost)
 {
@@ -354,9 +354,9 @@ const struct op_class op_matmul = {
     .max_inputs = 2,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer_matmul,
+    .infer = matmul_infer,
     .forward = forward_matmul,
-    .cost = cost_matmul,
+    .cost = matmul_cost,
     .backward = matmul_backward,
     .backward_reads = gradient_reads_factors,
     .channels = matmul_channels,

@@ -21,9 +21,10 @@ static struct matrix transposed(struct matrix matrix)
  */
 
 /* sum += a b, by way of a scratch matrix. */
-static void add_product(const struct op_context *context, int64_t m, int64_t n,
-                        int64_t k, struct matrix a, struct matrix b,
-                        float *scratch, float *sum)
+static void matmul_backward_add_product(const struct op_context *context,
+                                        int64_t m, int64_t n, int64_t k,
+                                        struct matrix a, struct matrix b,
+                                        float *scratch, float *sum)
 {
     matrix_multiply(context, DTYPE_F32, m, n, k, &a, &b, scratch);
     for (int64_t i = 0; i < m * n; i++)
@@ -40,12 +41,12 @@ static void pass_matrices(const struct op_context *context,
     struct matrix d = rows_of(dy, n);
 
     if (op_wants(pass, 0))
-        add_product(
+        matmul_backward_add_product(
             context, m, k, n, d,
             transposed(rows_of(tensor_f32(pass->inputs[1]) + b_at * k * n, n)),
             scratch, tensor_f32(&pass->dx[0]) + a_at * m * k);
     if (op_wants(pass, 1))
-        add_product(
+        matmul_backward_add_product(
             context, k, n, m,
             transposed(rows_of(tensor_f32(pass->inputs[0]) + a_at * m * k, k)),
             d, scratch, tensor_f32(&pass->dx[1]) + b_at * k * n);

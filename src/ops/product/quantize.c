@@ -99,9 +99,9 @@ struct rows {
     const struct tensor *zeros; /* or NULL */
 };
 
-static enum assay_status get_rows(const struct node *node,
-                                  const struct tensor *const *inputs,
-                                  struct rows *rows, struct error *err)
+static enum assay_status quantize_get_rows(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct rows *rows, struct error *err)
 {
     size_t n = tensor_elements(inputs[QUANTIZE_X]);
     enum assay_status st =
@@ -131,7 +131,7 @@ static enum assay_status forward_quantize(const struct op_context *context,
     size_t n = tensor_elements(inputs[QUANTIZE_X]);
     struct tensor x;
     struct rows rows;
-    enum assay_status st = get_rows(node, inputs, &rows, err);
+    enum assay_status st = quantize_get_rows(node, inputs, &rows, err);
 
     if (!st && outputs[0].dtype != DTYPE_U8 && outputs[0].dtype != DTYPE_I8)
         st = error_set(err, ASSAY_UNSUPPORTED, "quantising to %s",
@@ -184,7 +184,7 @@ static enum assay_status forward_dequantize(const struct op_context *context,
     const struct tensor *x = inputs[QUANTIZE_X];
     size_t n = tensor_elements(x);
     struct rows rows;
-    enum assay_status st = get_rows(node, inputs, &rows, err);
+    enum assay_status st = quantize_get_rows(node, inputs, &rows, err);
 
     if (st)
         return st;

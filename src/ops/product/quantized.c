@@ -55,8 +55,9 @@ static enum assay_status take_off(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static const struct tensor *input(const struct node *node,
-                                  const struct tensor *const *inputs, size_t i)
+static const struct tensor *quantized_input(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            size_t i)
 {
     return i < node->n_inputs ? inputs[i] : NULL;
 }
@@ -134,9 +135,10 @@ static enum dtype result_dtype(const struct node *node,
     return factors_of(node) == &plain_factors ? DTYPE_I32 : inputs[7]->dtype;
 }
 
-static enum assay_status infer_matmul(const struct node *node,
-                                      const struct tensor *const *inputs,
-                                      struct tensor *outputs, struct error *err)
+static enum assay_status
+quantized_infer_matmul(const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
 {
     const struct factors *at = factors_of(node);
     struct matmul_plan plan;
@@ -148,11 +150,11 @@ static enum assay_status infer_matmul(const struct node *node,
     return st;
 }
 
-static enum assay_status forward_matmul(const struct op_context *context,
-                                        const struct node *node,
-                                        const struct tensor *const *inputs,
-                                        struct tensor *outputs,
-                                        struct error *err)
+static enum assay_status
+quantized_forward_matmul(const struct op_context *context,
+                         const struct node *node,
+                         const struct tensor *const *inputs,
+                         struct tensor *outputs, struct error *err)
 {
     const struct factors *at = factors_of(node);
     struct rescale rescale = {.run = 1};
@@ -162,10 +164,12 @@ static enum assay_status forward_matmul(const struct op_context *context,
         matmul_plan(&inputs[at->a]->shape, &inputs[at->b]->shape, &plan, err);
 
     if (!st)
-        st = take_off(context, inputs[at->a], input(node, inputs, at->a_zero),
+        st = take_off(context, inputs[at->a],
+                      quantized_input(node, inputs, at->a_zero),
                       inputs[at->a]->shape.rank - 2, &a, err);
     if (!st)
-        st = take_off(context, inputs[at->b], input(node, inputs, at->b_zero),
+        st = take_off(context, inputs[at->b],
+                      quantized_input(node, inputs, at->b_zero),
                       inputs[at->b]->shape.rank - 1, &b, err);
     if (!st)
         st = tensor_new(context->pool, DTYPE_I64, &plan.y, &sums, err);
@@ -186,9 +190,10 @@ static enum assay_status forward_matmul(const struct op_context *context,
     return st;
 }
 
-static void cost_matmul(const struct node *node,
-                        const struct tensor *const *inputs,
-                        const struct tensor *outputs, struct cost *cost)
+static void quantized_cost_matmul(const struct node *node,
+                                  const struct tensor *const *inputs,
+                                  const struct tensor *outputs,
+                                  struct cost *cost)
 {
     const struct shape *a = &inputs[factors_of(node)->a]->shape;
 
@@ -197,10 +202,11 @@ static void cost_matmul(const struct node *node,
 
 /* ---- convolutions ------------------------------------------------------ */
 
-static enum assay_status fit(const struct node *node, const struct shape *x,
-                             const struct shape *w,
-                             struct fitted_window *fitted, struct shape *y,
-                             struct error *err)
+static enum assay_status quantized_fit(const struct node *node,
+                                       const struct shape *x,
+                                       const struct shape *w,
+                                       struct fitted_window *fitted,
+                                       struct shape *y, struct error *err)
 {
     const struct quantized_conv_attrs *attrs = node->attrs;
     struct window window = attrs->window;
@@ -224,29 +230,31 @@ static enum assay_status fit(const struct node *node, const struct shape *x,
     return st;
 }
 
-static enum assay_status infer_conv(const struct node *node,
-                                    const struct tensor *const *inputs,
-                                    struct tensor *outputs, struct error *err)
+static enum assay_status
+quantized_infer_conv(const struct node *node,
+                     const struct tensor *const *inputs, struct tensor *outputs,
+                     struct error *err)
 {
     const struct factors *at = factors_of(node);
     struct fitted_window fitted;
     struct shape y;
-    enum assay_status st = fit(node, &inputs[at->a]->shape,
-                               &inputs[at->b]->shape, &fitted, &y, err);
+    enum assay_status st = quantized_fit(
+        node, &inputs[at->a]->shape, &inputs[at->b]->shape, &fitted, &y, err);
 
     if (!st)
         rule_set(&outputs[0], result_dtype(node, inputs), &y);
     return st;
 }
 
-static int64_t volume(const int64_t sizes[WINDOW_MAX_RANK])
+static int64_t quantized_volume(const int64_t sizes[WINDOW_MAX_RANK])
 {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
 /* One channel of x under one channel of the kernel, at one position. */
-static int64_t window_sum(const struct fitted_window *window, const int64_t *x,
-                          const int64_t *w, const int64_t at[WINDOW_MAX_RANK])
+static int64_t quantized_window_sum(const struct fitted_window *window,
+                                    const int64_t *x, const int64_t *w,
+                                    const int64_t at[WINDOW_MAX_RANK])
 {
     int64_t first[WINDOW_MAX_RANK], end[WINDOW_MAX_RANK];
     int64_t begin[WINDOW_MAX_RANK], sum = 0;
@@ -272,9 +280,9 @@ static int64_t window_sum(const struct fitted_window *window, const int64_t *x,
 }
 
 /* Channel o of an image; x begins with the channels of its group. */
-static void convolve_channel(const struct fitted_window *window,
-                             int64_t channels, const int64_t *x,
-                             const int64_t *w, int64_t *y)
+static void quantized_convolve_channel(const struct fitted_window *window,
+                                       int64_t channels, const int64_t *x,
+                                       const int64_t *w, int64_t *y)
 {
     int64_t at[WINDOW_MAX_RANK];
 
@@ -283,8 +291,9 @@ static void convolve_channel(const struct fitted_window *window,
             for (at[2] = 0; at[2] < window->out[2]; at[2]++, y++) {
                 *y = 0;
                 for (int64_t c = 0; c < channels; c++)
-                    *y += window_sum(window, x + c * volume(window->in),
-                                     w + c * volume(window->kernel), at);
+                    *y += quantized_window_sum(
+                        window, x + c * quantized_volume(window->in),
+                        w + c * quantized_volume(window->kernel), at);
             }
         }
     }
@@ -300,7 +309,8 @@ static enum assay_status convolve(const struct op_context *context,
     int64_t outputs = w->shape.dims[0], channels = w->shape.dims[1];
     struct fitted_window window;
     struct shape y;
-    enum assay_status st = fit(node, &x->shape, &w->shape, &window, &y, err);
+    enum assay_status st =
+        quantized_fit(node, &x->shape, &w->shape, &window, &y, err);
 
     if (!st)
         st = tensor_new(context->pool, DTYPE_I64, &y, sums, err);
@@ -310,31 +320,34 @@ static enum assay_status convolve(const struct op_context *context,
     for (int64_t i = 0; i < y.dims[0] * outputs; i++) {
         int64_t o = i % outputs, group = o / (outputs / attrs->groups);
 
-        convolve_channel(&window, channels,
-                         tensor_i64(x) + (i / outputs * x->shape.dims[1] +
-                                          group * channels) *
-                                             volume(window.in),
-                         tensor_i64(w) + o * channels * volume(window.kernel),
-                         tensor_i64(sums) + i * volume(window.out));
+        quantized_convolve_channel(
+            &window, channels,
+            tensor_i64(x) +
+                (i / outputs * x->shape.dims[1] + group * channels) *
+                    quantized_volume(window.in),
+            tensor_i64(w) + o * channels * quantized_volume(window.kernel),
+            tensor_i64(sums) + i * quantized_volume(window.out));
     }
     return ASSAY_OK;
 }
 
-static enum assay_status forward_conv(const struct op_context *context,
-                                      const struct node *node,
-                                      const struct tensor *const *inputs,
-                                      struct tensor *outputs, struct error *err)
+static enum assay_status
+quantized_forward_conv(const struct op_context *context,
+                       const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
 {
     const struct factors *at = factors_of(node);
     const struct shape *y = &outputs[0].shape;
     struct rescale rescale = {.run = 1};
     struct tensor x = {0}, w = {0}, sums = {0};
-    enum assay_status st = take_off(
-        context, inputs[at->a], input(node, inputs, at->a_zero), 1, &x, err);
+    enum assay_status st =
+        take_off(context, inputs[at->a],
+                 quantized_input(node, inputs, at->a_zero), 1, &x, err);
 
     if (!st)
-        st = take_off(context, inputs[at->b], input(node, inputs, at->b_zero),
-                      0, &w, err);
+        st = take_off(context, inputs[at->b],
+                      quantized_input(node, inputs, at->b_zero), 0, &w, err);
     if (!st)
         st = convolve(context, node, &x, &w, &sums, err);
     if (at == &scaled_factors)
@@ -342,7 +355,7 @@ static enum assay_status forward_conv(const struct op_context *context,
                                    .b_scale = inputs[4],
                                    .y_scale = inputs[6],
                                    .y_zero = inputs[7],
-                                   .bias = input(node, inputs, 8),
+                                   .bias = quantized_input(node, inputs, 8),
                                    .run = (size_t)shape_span(y, 2, y->rank)};
     if (!st)
         st = write_result(&rescale, &sums, &outputs[0], err);
@@ -352,9 +365,9 @@ static enum assay_status forward_conv(const struct op_context *context,
     return st;
 }
 
-static void cost_conv(const struct node *node,
-                      const struct tensor *const *inputs,
-                      const struct tensor *outputs, struct cost *cost)
+static void quantized_cost_conv(const struct node *node,
+                                const struct tensor *const *inputs,
+                                const struct tensor *outputs, struct cost *cost)
 {
     const struct tensor *w = inputs[factors_of(node)->b];
 
@@ -371,9 +384,9 @@ static void cost_conv(const struct node *node,
         .max_inputs = most,                                                    \
         .min_outputs = 1,                                                      \
         .max_outputs = 1,                                                      \
-        .infer = infer_##kind,                                                 \
-        .forward = forward_##kind,                                             \
-        .cost = cost_##kind,                                                   \
+        .infer = quantized_infer_##kind,                                       \
+        .forward = quantized_forward_##kind,                                   \
+        .cost = quantized_cost_##kind,                                         \
     };
 CLASS(matmul_integer, "MatMulInteger", matmul, 0, 2, 4)
 CLASS(qlinear_matmul, "QLinearMatMul", matmul, 0, 8, 8)

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-static void store(const struct tensor *tensor, size_t i, double value)
+static void random_store(const struct tensor *tensor, size_t i, double value)
 {
     char *data = tensor_data(tensor);
 
@@ -18,7 +18,7 @@ static void store(const struct tensor *tensor, size_t i, double value)
                      data + i * dtype_bytes(tensor->dtype), 1);
 }
 
-static double load(const struct tensor *tensor, size_t i)
+static double random_load(const struct tensor *tensor, size_t i)
 {
     const char *data = tensor_data(tensor);
     double value;
@@ -67,8 +67,9 @@ static enum assay_status forward_fill(const struct op_context *context,
     (void)context, (void)inputs, (void)err;
     twister_seed(&twister, attrs->seed);
     for (size_t i = 0; i < tensor_elements(&outputs[0]); i++)
-        store(&outputs[0], i,
-              is_uniform ? attrs->low + (attrs->high - attrs->low) *
+        random_store(&outputs[0], i,
+                     is_uniform
+                         ? attrs->low + (attrs->high - attrs->low) *
                                             twister_unit(&twister)
                          : attrs->low + attrs->high * twister_normal(&twister));
     return ASSAY_OK;
@@ -101,7 +102,8 @@ static enum assay_status forward_bernoulli(const struct op_context *context,
     (void)context, (void)err;
     twister_seed(&twister, attrs->seed);
     for (size_t i = 0; i < tensor_elements(&outputs[0]); i++)
-        store(&outputs[0], i, twister_unit(&twister) < load(inputs[0], i));
+        random_store(&outputs[0], i,
+                     twister_unit(&twister) < random_load(inputs[0], i));
     return ASSAY_OK;
 }
 
@@ -128,11 +130,11 @@ static int64_t draw_class(const struct tensor *logs, size_t first, size_t n,
     double largest = -INFINITY, sum = 0, reached = 0;
 
     for (size_t i = 0; i < n; i++)
-        largest = fmax(largest, load(logs, first + i));
+        largest = fmax(largest, random_load(logs, first + i));
     for (size_t i = 0; i < n; i++)
-        sum += exp(load(logs, first + i) - largest);
+        sum += exp(random_load(logs, first + i) - largest);
     for (size_t i = 0; i < n; i++) {
-        reached += exp(load(logs, first + i) - largest);
+        reached += exp(random_load(logs, first + i) - largest);
         if (unit * sum < reached)
             return (int64_t)i;
     }
@@ -153,9 +155,9 @@ static enum assay_status forward_multinomial(const struct op_context *context,
     (void)context, (void)err;
     twister_seed(&twister, attrs->seed);
     for (size_t i = 0; i < tensor_elements(&outputs[0]); i++)
-        store(&outputs[0], i,
-              (double)draw_class(inputs[0], i / samples * classes, classes,
-                                 twister_unit(&twister)));
+        random_store(&outputs[0], i,
+                     (double)draw_class(inputs[0], i / samples * classes,
+                                        classes, twister_unit(&twister)));
     return ASSAY_OK;
 }
 

@@ -44,15 +44,17 @@ struct sequence {
     float *state, *cell, *reset; /* [hidden] */
 };
 
-static const struct tensor *input(const struct node *node,
-                                  const struct tensor *const *inputs, size_t i)
+static const struct tensor *
+recurrent_input_at(const struct node *node, const struct tensor *const *inputs,
+                   size_t i)
 {
     return i < node->n_inputs ? inputs[i] : NULL;
 }
 
 /* ---- shapes ----------------------------------------------------------- */
 
-static struct sizes get_sizes(const struct node *node, const struct shape *x)
+static struct sizes recurrent_get_sizes(const struct node *node,
+                                        const struct shape *x)
 {
     const struct recurrent_attrs *attrs = node->attrs;
     bool is_batch_first = attrs->is_batch_first;
@@ -68,10 +70,10 @@ static struct sizes get_sizes(const struct node *node, const struct shape *x)
                           .is_batch_first = is_batch_first};
 }
 
-static enum assay_status check_inputs(const struct node *node,
-                                      const struct tensor *const *inputs,
-                                      const struct sizes *sizes,
-                                      struct error *err)
+static enum assay_status
+recurrent_check_inputs(const struct node *node,
+                       const struct tensor *const *inputs,
+                       const struct sizes *sizes, struct error *err)
 {
     int64_t rows = sizes->dirs * sizes->gates * sizes->hidden;
     int64_t state = sizes->dirs * sizes->batch * sizes->hidden;
@@ -98,9 +100,10 @@ static enum assay_status check_inputs(const struct node *node,
     return st;
 }
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status recurrent_infer(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     struct sizes sizes;
     struct shape all, last;
@@ -110,8 +113,8 @@ static enum assay_status infer(const struct node *node,
         st = rule_dtype(inputs, RECURRENT_X, DTYPE_F32, err);
     if (st)
         return st;
-    sizes = get_sizes(node, &inputs[RECURRENT_X]->shape);
-    st = check_inputs(node, inputs, &sizes, err);
+    sizes = recurrent_get_sizes(node, &inputs[RECURRENT_X]->shape);
+    st = recurrent_check_inputs(node, inputs, &sizes, err);
     if (st)
         return st;
     if (sizes.is_batch_first) {
@@ -137,8 +140,8 @@ static int64_t state_at(const struct sizes *sizes, int dir, int64_t batch)
     return row * sizes->hidden;
 }
 
-static int64_t step_at(const struct sizes *sizes, int dir, int64_t batch,
-                       int64_t time)
+static int64_t recurrent_step_at(const struct sizes *sizes, int dir,
+                                 int64_t batch, int64_t time)
 {
     int64_t row = sizes->is_batch_first
                       ? (batch * sizes->time + time) * sizes->dirs + dir
@@ -149,7 +152,8 @@ static int64_t step_at(const struct sizes *sizes, int dir, int64_t batch,
 
 /* ---- steps ------------------------------------------------------------ */
 
-static float apply(const struct recurrent_activation *activation, float x)
+static float recurrent_apply(const struct recurrent_activation *activation,
+                             float x)
 {
     float a = activation->alpha, b = activation->beta;
 
@@ -189,12 +193,12 @@ static float activate(const struct sequence *sequence, int i, float x)
 
     if (attrs->clip > 0)
         x = fminf(fmaxf(x, -attrs->clip), attrs->clip);
-    return apply(&sequence->activations[i], x);
+    return recurrent_apply(&sequence->activations[i], x);
 }
 
 /* Rows [first, first + n) of r times a vector, with r's bias. */
-static void multiply(const struct sequence *sequence, const float *vector,
-                     int64_t first, int64_t n)
+static void recurrent_multiply(const struct sequence *sequence,
+                               const float *vector, int64_t first, int64_t n)
 {
     int64_t hidden = sequence->sizes->hidden;
 
@@ -212,7 +216,7 @@ static void step_rnn(const struct sequence *sequence, const float *x)
 {
     int64_t n = sequence->sizes->hidden;
 
-    multiply(sequence, sequence->state, 0, n);
+    recurrent_multiply(sequence, sequence->state, 0, n);
     for (int64_t i = 0; i < n; i++)
         sequence->state[i] = activate(sequence, 0, x[i] + sequence->from_h[i]);
 }
@@ -224,7 +228,7 @@ static void step_lstm(const struct sequence *sequence, const float *x)
     const float *h = sequence->from_h, *peep = sequence->peepholes;
     int64_t n = sequence->sizes->hidden;
 
-    multiply(sequence, sequence->state, 0, 4 * n);
+    recurrent_multiply(sequence, sequence->state, 0, 4 * n);
     for (int64_t i = 0; i < n; i++) {
         float cell = sequence->cell[i], out;
         float in =
@@ -240,7 +244,8 @@ static void step_lstm(const struct sequence *sequence, const float *x)
         out = activate(sequence, 0,
                        x[n + i] + h[n + i] + (peep ? peep[n + i] * cell : 0));
         sequence->cell[i] = cell;
-        sequence->state[i] = out * apply(&sequence->activations[2], cell);
+        sequence->state[i] =
+            out * recurrent_apply(&sequence->activations[2], cell);
     }
 }
 
@@ -251,13 +256,14 @@ static void step_gru(const struct sequence *sequence, const float *x)
     float *h = sequence->from_h, *reset = sequence->reset;
     int64_t n = sequence->sizes->hidden;
 
-    multiply(sequence, sequence->state, 0, 2 * n);
+    recurrent_multiply(sequence, sequence->state, 0, 2 * n);
     for (int64_t i = 0; i < n; i++) {
         float r = activate(sequence, 0, x[n + i] + h[n + i]);
 
         reset[i] = attrs->resets_after ? r : r * sequence->state[i];
     }
-    multiply(sequence, attrs->resets_after ? sequence->state : reset, 2 * n, n);
+    recurrent_multiply(sequence, attrs->resets_after ? sequence->state : reset,
+                       2 * n, n);
     for (int64_t i = 0; i < n; i++) {
         float update = activate(sequence, 0, x[i] + h[i]);
         float kept =
@@ -279,7 +285,8 @@ static void multiply_inputs(const struct op_context *context,
     const struct sizes *sizes = sequence->sizes;
     int64_t rows = sizes->gates * sizes->hidden;
     int64_t first = sizes->is_batch_first ? batch * sizes->time : batch;
-    const struct tensor *bias = input(sequence->node, inputs, RECURRENT_B);
+    const struct tensor *bias =
+        recurrent_input_at(sequence->node, inputs, RECURRENT_B);
     struct matrix x = {
         tensor_f32(inputs[RECURRENT_X]) + first * sizes->in,
         sizes->is_batch_first ? sizes->in : sizes->batch * sizes->in, 1};
@@ -293,13 +300,14 @@ static void multiply_inputs(const struct op_context *context,
 }
 
 /* A part of an input that belongs to a direction; NULL where it is left out. */
-static const float *part_of(const struct tensor *tensor, int64_t first)
+static const float *recurrent_part_of(const struct tensor *tensor,
+                                      int64_t first)
 {
     return tensor ? tensor_f32(tensor) + first : NULL;
 }
 
-static void load_state(const struct tensor *tensor, int64_t first, int64_t n,
-                       float *state)
+static void recurrent_load_state(const struct tensor *tensor, int64_t first,
+                                 int64_t n, float *state)
 {
     if (tensor)
         memcpy(state, tensor_f32(tensor) + first, (size_t)n * sizeof *state);
@@ -316,7 +324,7 @@ static void run_steps(const struct sequence *sequence, int dir, int64_t batch,
 
     for (int64_t i = 0; i < sizes->time; i++) {
         int64_t time = is_reverse && i < length ? length - 1 - i : i;
-        float *to = tensor_f32(y) + step_at(sizes, dir, batch, time);
+        float *to = tensor_f32(y) + recurrent_step_at(sizes, dir, batch, time);
         const float *x = sequence->from_x + time * rows;
 
         if (i >= length) {
@@ -343,7 +351,8 @@ static void run_sequence(const struct op_context *context,
     const struct sizes *sizes = sequence->sizes;
     int64_t n = sizes->hidden, rows = sizes->gates * n;
     int64_t at = state_at(sizes, dir, batch), length = sizes->time;
-    const struct tensor *lengths = input(node, inputs, RECURRENT_LENGTHS);
+    const struct tensor *lengths =
+        recurrent_input_at(node, inputs, RECURRENT_LENGTHS);
 
     if (lengths) {
         length = int_at(lengths, (size_t)batch);
@@ -351,12 +360,14 @@ static void run_sequence(const struct op_context *context,
     }
     sequence->activations = attrs->activations[dir];
     sequence->r = tensor_f32(inputs[RECURRENT_R]) + dir * rows * n;
-    sequence->r_bias =
-        part_of(input(node, inputs, RECURRENT_B), dir * 2 * rows + rows);
-    sequence->peepholes =
-        part_of(input(node, inputs, RECURRENT_PEEPHOLES), dir * 3 * n);
-    load_state(input(node, inputs, RECURRENT_STATE), at, n, sequence->state);
-    load_state(input(node, inputs, RECURRENT_CELL), at, n, sequence->cell);
+    sequence->r_bias = recurrent_part_of(
+        recurrent_input_at(node, inputs, RECURRENT_B), dir * 2 * rows + rows);
+    sequence->peepholes = recurrent_part_of(
+        recurrent_input_at(node, inputs, RECURRENT_PEEPHOLES), dir * 3 * n);
+    recurrent_load_state(recurrent_input_at(node, inputs, RECURRENT_STATE), at,
+                         n, sequence->state);
+    recurrent_load_state(recurrent_input_at(node, inputs, RECURRENT_CELL), at,
+                         n, sequence->cell);
     multiply_inputs(context, sequence, inputs, dir, batch);
     run_steps(sequence, dir, batch, length, dir == 1 || attrs->is_reverse,
               &outputs[0]);
@@ -368,12 +379,13 @@ static void run_sequence(const struct op_context *context,
                (size_t)n * sizeof(float));
 }
 
-static enum assay_status forward(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status recurrent_forward(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
-    struct sizes sizes = get_sizes(node, &inputs[RECURRENT_X]->shape);
+    struct sizes sizes = recurrent_get_sizes(node, &inputs[RECURRENT_X]->shape);
     struct sequence sequence = {.node = node, .sizes = &sizes};
     size_t n = (size_t)sizes.hidden, rows = n * (size_t)sizes.gates;
     float *memory =
@@ -395,11 +407,12 @@ static enum assay_status forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void recurrent_count_cost(const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 const struct tensor *outputs,
+                                 struct cost *cost)
 {
-    struct sizes sizes = get_sizes(node, &inputs[RECURRENT_X]->shape);
+    struct sizes sizes = recurrent_get_sizes(node, &inputs[RECURRENT_X]->shape);
 
     (void)outputs;
     cost->macs +=
@@ -415,9 +428,9 @@ static void count_cost(const struct node *node,
         .max_inputs = inputs,                                                  \
         .min_outputs = 1,                                                      \
         .max_outputs = made,                                                   \
-        .infer = infer,                                                        \
-        .forward = forward,                                                    \
-        .cost = count_cost,                                                    \
+        .infer = recurrent_infer,                                              \
+        .forward = recurrent_forward,                                          \
+        .cost = recurrent_count_cost,                                          \
     };
 CLASS(rnn, "RNN", 6, 2)
 CLASS(gru, "GRU", 6, 2)

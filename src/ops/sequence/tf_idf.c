@@ -16,9 +16,9 @@ enum tf_idf_input {
     TF_IDF_WEIGHT
 };
 
-static enum assay_status infer(const struct node *node,
-                               const struct tensor *const *inputs,
-                               struct tensor *outputs, struct error *err)
+static enum assay_status tf_idf_infer(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     const struct tensor *columns = inputs[TF_IDF_COLUMNS];
     struct shape y = inputs[TF_IDF_TEXT]->shape;
@@ -60,8 +60,8 @@ static bool stands_at(const int64_t *text, int64_t n, int64_t at, int64_t step,
 }
 
 /* Single numbers cannot skip any. */
-static int64_t count(const int64_t *text, int64_t n, int64_t max_skip,
-                     const int64_t *sequence, int64_t length)
+static int64_t tf_idf_count(const int64_t *text, int64_t n, int64_t max_skip,
+                            const int64_t *sequence, int64_t length)
 {
     int64_t found = 0;
 
@@ -122,7 +122,8 @@ static void fill_row(const struct tf_idf_attrs *attrs,
             int64_t found = 0;
 
             if (length >= attrs->min_length && length <= attrs->max_length)
-                found = count(text, n, attrs->max_skip, pool + at, length);
+                found =
+                    tf_idf_count(text, n, attrs->max_skip, pool + at, length);
             if (attrs->mode == TF_IDF_COUNTS)
                 weight = (float)found;
             else if (attrs->mode == TF_IDF_BOTH)
@@ -133,10 +134,11 @@ static void fill_row(const struct tf_idf_attrs *attrs,
     }
 }
 
-static enum assay_status kernel(const struct op_context *context,
-                                const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status tf_idf_kernel(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     const struct tensor *text = inputs[TF_IDF_TEXT];
     const struct tensor *weights =
@@ -156,7 +158,7 @@ static enum assay_status kernel(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward, kernel)
+WIDEN_FORWARD(tf_idf_forward, tf_idf_kernel)
 
 const struct op_class op_tf_idf = {
     .name = "TfIdfVectorizer",
@@ -165,6 +167,6 @@ const struct op_class op_tf_idf = {
     .max_inputs = 5,
     .min_outputs = 1,
     .max_outputs = 1,
-    .infer = infer,
-    .forward = forward,
+    .infer = tf_idf_infer,
+    .forward = tf_idf_forward,
 };
