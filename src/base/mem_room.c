@@ -1,5 +1,5 @@
-/* base/mem_room.c - see mem_room.h. Needs no memory itself. */
-#include "base/mem_room.h"
+/* base/mem_room.c - see mem_room_internal.h. Needs no memory itself. */
+#include "base/mem_room_internal.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "data/sample.h"
+#include "data/sample_internal.h"
 
 void census_release(struct census *census)
 {

@@ -1,5 +1,5 @@
-/* data/coco_annotation.c - see coco_annotation.h. */
-#include "data/coco_annotation.h"
+/* data/coco_annotation.c - see coco_annotation_internal.h. */
+#include "data/coco_annotation_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "data/coco_annotation.h"
+#include "data/coco_annotation_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* data/gzip_file.c - see gzip_file.h. */
-#include "data/gzip_file.h"
+/* data/gzip_file.c - see gzip_file_internal.h. */
+#include "data/gzip_file_internal.h"
 
 #include "base/file.h"
 #include "base/mem.h"

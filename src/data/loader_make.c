@@ -1,5 +1,5 @@
 /* data/loader_make.c - what a loader is made of. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* data/loader_next.c - the loader as a source of batches. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 enum assay_status loader_begin(void *context, struct batch_place place,
                                struct error *err)

@@ -1,5 +1,5 @@
 /* data/loader_slot.c - from samples to a batch. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
 

@@ -2,7 +2,7 @@
  *
  * Work is handed out image by image, in order: the next of the batch that was
  * opened last, or else the first of a new one, where a slot is free. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
 

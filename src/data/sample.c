@@ -1,5 +1,5 @@
-/* data/sample.c - see sample.h. */
-#include "data/sample.h"
+/* data/sample.c - see sample_internal.h. */
+#include "data/sample_internal.h"
 
 #include "base/mem.h"
 

@@ -1,11 +1,11 @@
 /* formats/model_kind.c - see model_kind.h. */
 #include "formats/model_kind.h"
 
-#include "formats/mapped_file.h"
+#include "formats/mapped_file_internal.h"
 #include "formats/net/net.h"
-#include "formats/torch/torch_values.h"
+#include "formats/torch/torch_values_internal.h"
 #include "formats/weights/checkpoint.h"
-#include "formats/zip_index.h"
+#include "formats/zip_index_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

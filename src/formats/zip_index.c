@@ -1,13 +1,13 @@
-/* formats/zip_index.c - see zip_index.h.
+/* formats/zip_index.c - see zip_index_internal.h.
  *
  * Layout and signatures are those of PKWARE's APPNOTE.TXT, sections 4.3.6 to
  * 4.3.16 and 4.5.3. */
-#include "formats/zip_index.h"
+#include "formats/zip_index_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "formats/crc32.h"
-#include "formats/little_endian.h"
+#include "formats/crc32_internal.h"
+#include "formats/little_endian_internal.h"
 
 #include <stdint.h>
 #include <string.h>

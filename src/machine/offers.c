@@ -1,7 +1,7 @@
 /* machine/offers.c - what can be measured with on this machine, or why not. */
 #include "machine/machine.h"
 
-#include "machine/sysfs.h"
+#include "machine/sysfs_internal.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

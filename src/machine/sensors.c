@@ -1,7 +1,7 @@
 /* machine/sensors.c - frequency, heat, load and memory, as the kernel tells. */
 #include "machine/machine.h"
 
-#include "machine/sysfs.h"
+#include "machine/sysfs_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* machine/sysfs.c - see sysfs.h. */
-#include "machine/sysfs.h"
+/* machine/sysfs.c - see sysfs_internal.h. */
+#include "machine/sysfs_internal.h"
 
 #include <ctype.h>
 #include <math.h>

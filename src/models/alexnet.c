@@ -1,5 +1,5 @@
 /* models/alexnet.c - AlexNet (Krizhevsky 2014). */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 static const struct pool_layer halving = {.kernel = 3, .stride = 2};
 

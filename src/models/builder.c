@@ -1,5 +1,5 @@
-/* models/builder.c - see builder.h. */
-#include "models/builder.h"
+/* models/builder.c - see builder_internal.h. */
+#include "models/builder_internal.h"
 
 #include "base/str.h"
 #include "ops/convolution/conv2d.h"

@@ -1,5 +1,5 @@
 /* models/classifier.c - how every classifier begins and ends. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 #include "passes/train_pass.h"
 

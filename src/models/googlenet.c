@@ -1,6 +1,6 @@
 /* models/googlenet.c - GoogLeNet (Szegedy et al. 2014), with 3x3 convolutions
  * where the paper has 5x5, as torchvision has it. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 #include "ops/ops.h"
 

@@ -1,5 +1,5 @@
 /* models/mnasnet.c - MNASNet B1 (Tan et al. 2018). */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 #include "ops/ops.h"
 

@@ -1,6 +1,6 @@
 /* models/mobilenet.c - MobileNet V2 (Sandler et al. 2018), and as it is used
  * for the 32x32 images of CIFAR: with two strides less at the beginning. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 #include "ops/ops.h"
 

@@ -1,7 +1,7 @@
 /* models/models.c - the models by name, and COCO's classes. */
 #include "models/models.h"
 
-#include "models/family.h"
+#include "models/family_internal.h"
 
 #include <string.h>
 

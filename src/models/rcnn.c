@@ -1,8 +1,8 @@
 /* models/rcnn.c - Faster R-CNN and Mask R-CNN with a feature pyramid (Ren et
  * al. 2015, He et al. 2017, Lin et al. 2016), as torchvision 0.14 has them. */
-#include "models/rcnn.h"
+#include "models/rcnn_internal.h"
 
-#include "models/family.h"
+#include "models/family_internal.h"
 #include "ops/detection/anchor_grid.h"
 #include "ops/detection/mask_ops.h"
 #include "ops/detection/roi_align.h"

@@ -1,6 +1,6 @@
 /* models/rcnn_training.c - what Faster and Mask R-CNN have in training alone:
  * targets, samples and losses, with the thresholds of torchvision 0.14. */
-#include "models/rcnn.h"
+#include "models/rcnn_internal.h"
 
 #include "ops/detection/anchor_match.h"
 #include "ops/detection/anchor_sample.h"

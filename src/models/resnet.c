@@ -1,8 +1,8 @@
 /* models/resnet.c - residual networks (He et al. 2015), with the stride in the
  * 3x3 convolution as torchvision has it. */
-#include "models/resnet.h"
+#include "models/resnet_internal.h"
 
-#include "models/family.h"
+#include "models/family_internal.h"
 #include "ops/ops.h"
 
 #include <stdio.h>

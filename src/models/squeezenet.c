@@ -1,5 +1,5 @@
 /* models/squeezenet.c - SqueezeNet (Iandola et al. 2016), 1.0 and 1.1. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 static uint32_t conv(struct builder *builder, const char *name,
                      const char *activation, struct conv_layer layer,

@@ -1,7 +1,7 @@
 /* models/vgg.c - VGG (Simonyan and Zisserman 2014), with batch norm and
  * without, and for the 32x32 images of CIFAR: the maps are 1x1 at the end there
  * and one layer classifies them. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 enum { n_stages = 5, last_width = 512 };
 

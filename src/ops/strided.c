@@ -1,5 +1,5 @@
-/* ops/strided.c - see strided.h. */
-#include "ops/strided.h"
+/* ops/strided.c - see strided_internal.h. */
+#include "ops/strided_internal.h"
 
 #include "ops/op_threads.h"
 

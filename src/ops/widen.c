@@ -1,5 +1,5 @@
-/* ops/widen.c - see widen.h. */
-#include "ops/widen.h"
+/* ops/widen.c - see widen_internal.h. */
+#include "ops/widen_internal.h"
 
 #include "tensor/convert.h"
 

@@ -2,7 +2,7 @@
 #include "picture/canvas_internal.h"
 
 #include "base/mem.h"
-#include "picture/clean_text.h"
+#include "picture/clean_text_internal.h"
 
 #include <cairo.h>
 #include <math.h>

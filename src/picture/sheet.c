@@ -2,7 +2,7 @@
 #include "picture/sheet.h"
 
 #include "base/mem.h"
-#include "picture/clean_text.h"
+#include "picture/clean_text_internal.h"
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>

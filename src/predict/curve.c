@@ -3,7 +3,7 @@
 
 #include "base/doubles.h"
 #include "base/mem.h"
-#include "predict/levenberg.h"
+#include "predict/levenberg_internal.h"
 #include "predict/physical_internal.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "base/doubles.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "predict/levenberg.h"
+#include "predict/levenberg_internal.h"
 
 #include <math.h>
 

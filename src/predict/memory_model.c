@@ -2,7 +2,7 @@
 #include "predict/physical_internal.h"
 
 #include "base/mem.h"
-#include "predict/levenberg.h"
+#include "predict/levenberg_internal.h"
 
 #include <math.h>
 #include <string.h>

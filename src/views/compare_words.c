@@ -1,5 +1,5 @@
-/* views/compare_words.c - see compare_words.h. */
-#include "views/compare_words.h"
+/* views/compare_words.c - see compare_words_internal.h. */
+#include "views/compare_words_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

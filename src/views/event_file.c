@@ -1,5 +1,5 @@
-/* views/event_file.c - see event_file.h. */
-#include "views/event_file.h"
+/* views/event_file.c - see event_file_internal.h. */
+#include "views/event_file_internal.h"
 
 #include "base/crc32c.h"
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /* views/json_content.c - content and steadiness of iterations as JSON. */
 #include "base/mem.h"
 #include "run/content.h"
-#include "views/json_parts.h"
+#include "views/json_parts_internal.h"
 
 #include <math.h>
 

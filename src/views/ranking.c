@@ -1,5 +1,5 @@
-/* views/ranking.c - see ranking.h. */
-#include "views/ranking.h"
+/* views/ranking.c - see ranking_internal.h. */
+#include "views/ranking_internal.h"
 
 #include "base/map.h"
 #include "base/mem.h"

@@ -1,10 +1,11 @@
-/* views/report_run.c - a run inside of the HTML report: see report_data.h. */
-#include "views/report_data.h"
+/* views/report_run.c - a run inside of the HTML report: see
+ * report_data_internal.h. */
+#include "views/report_data_internal.h"
 
 #include "base/mem.h"
-#include "views/columns.h"
-#include "views/fields.h"
-#include "views/json_parts.h"
+#include "views/columns_internal.h"
+#include "views/fields_internal.h"
+#include "views/json_parts_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* views/report_slices.c - the timeline inside of the HTML report: the samples
  * that are kept in full, an iteration a stretch. */
-#include "views/report_data.h"
+#include "views/report_data_internal.h"
 
 #include "base/mem.h"
 

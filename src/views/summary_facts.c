@@ -1,7 +1,7 @@
 /* views/summary_facts.c - summary lines made of facts and names. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* views/summary_findings.c - the end of the summary: what would help. */
 #include "findings/findings.h"
-#include "views/json_parts.h"
-#include "views/summary.h"
+#include "views/json_parts_internal.h"
+#include "views/summary_internal.h"
 
 #include <stdio.h>
 #include <string.h>

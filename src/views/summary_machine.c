@@ -2,7 +2,7 @@
  * it can do at best, what could not be measured on it. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* views/summary_memory.c - the summary line about memory. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <math.h>
 

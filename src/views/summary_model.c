@@ -2,7 +2,7 @@
  * in, what it found. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <errno.h>
 #include <math.h>

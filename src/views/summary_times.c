@@ -1,7 +1,7 @@
 /* views/summary_times.c - summary lines about times and counters. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* views/summary_training.c - summary lines about a training. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* views/table_picture.c - see table_picture.h. */
-#include "views/table_picture.h"
+/* views/table_picture.c - see table_picture_internal.h. */
+#include "views/table_picture_internal.h"
 
 #include "picture/sheet.h"
-#include "views/columns.h"
+#include "views/columns_internal.h"
 
 #include <math.h>
 

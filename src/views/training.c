@@ -1,5 +1,5 @@
-/* views/training.c - see training.h. */
-#include "views/training.h"
+/* views/training.c - see training_internal.h. */
+#include "views/training_internal.h"
 
 #include "base/mem.h"
 #include "views/stages.h"

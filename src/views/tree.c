@@ -1,9 +1,9 @@
-/* views/tree.c - see tree.h. */
-#include "views/tree.h"
+/* views/tree.c - see tree_internal.h. */
+#include "views/tree_internal.h"
 
 #include "base/units.h"
-#include "views/branch.h"
-#include "views/columns.h"
+#include "views/branch_internal.h"
+#include "views/columns_internal.h"
 #include "views/line.h"
 
 #include <errno.h>

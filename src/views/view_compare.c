@@ -1,7 +1,7 @@
 /* views/view_compare.c - two sides on a screen: what differs, and how surely.
  */
-#include "views/branch.h"
-#include "views/compare_words.h"
+#include "views/branch_internal.h"
+#include "views/compare_words_internal.h"
 #include "views/line.h"
 
 #include <math.h>

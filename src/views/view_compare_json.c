@@ -2,7 +2,7 @@
  *
  * docs/compare.md lists the members. */
 #include "base/json.h"
-#include "views/compare_words.h"
+#include "views/compare_words_internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* views/view_compare_markdown.c - a comparison for a pull request. */
-#include "views/compare_words.h"
+#include "views/compare_words_internal.h"
 #include "views/markdown.h"
 
 static enum assay_status

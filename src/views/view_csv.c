@@ -4,8 +4,8 @@
  * the rows in view_json.c. */
 #include "base/csv_text.h"
 #include "base/decimal.h"
-#include "views/fields.h"
-#include "views/ranking.h"
+#include "views/fields_internal.h"
+#include "views/ranking_internal.h"
 
 #include <math.h>
 

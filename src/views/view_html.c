@@ -3,8 +3,8 @@
 
 #include "base/base64.h"
 #include "base/sha256.h"
-#include "views/html_page.h"
-#include "views/report_data.h"
+#include "views/html_page_internal.h"
+#include "views/report_data_internal.h"
 
 #include <string.h>
 

@@ -2,12 +2,12 @@
  *
  * docs/show.md lists the members. The tree is a flat array in the order of the
  * screen: a row names its parent by index, so no reader needs to nest. */
-#include "views/columns.h"
-#include "views/fields.h"
-#include "views/json_parts.h"
-#include "views/ranking.h"
+#include "views/columns_internal.h"
+#include "views/fields_internal.h"
+#include "views/json_parts_internal.h"
+#include "views/ranking_internal.h"
 #include "views/stages.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <math.h>
 #include <stdio.h>

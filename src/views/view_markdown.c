@@ -1,5 +1,5 @@
 /* views/view_markdown.c - the table of a run for a page or a pull request. */
-#include "views/columns.h"
+#include "views/columns_internal.h"
 #include "views/markdown.h"
 
 enum { DEFAULT_ROWS = 20 };

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <math.h>
 #include <stdio.h>

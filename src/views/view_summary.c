@@ -1,6 +1,6 @@
 /* views/view_summary.c - one screen: what, where, how long, how steady. */
-#include "views/summary.h"
-#include "views/tree.h"
+#include "views/summary_internal.h"
+#include "views/tree_internal.h"
 
 /* Rows of the tree that leave room for the other lines on one screen. */
 enum { TREE_ROWS = 24 };

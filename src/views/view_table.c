@@ -1,5 +1,5 @@
 /* views/view_table.c - the scopes of a run, the costliest first. */
-#include "views/columns.h"
+#include "views/columns_internal.h"
 #include "views/line.h"
 
 enum { DEFAULT_ROWS = 20, LEAST_NAME = 12 };

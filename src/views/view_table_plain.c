@@ -1,7 +1,7 @@
 /* views/view_table_plain.c - the table that other programs read: six columns
  * apart by spaces, means of one call, the largest self time first; stable, so
  * nothing may be added here. */
-#include "views/ranking.h"
+#include "views/ranking_internal.h"
 
 #include <math.h>
 #include <stdio.h>

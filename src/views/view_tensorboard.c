@@ -2,8 +2,8 @@
 #include "views/tensorboard.h"
 
 #include "base/mem.h"
-#include "views/event_file.h"
-#include "views/table_picture.h"
+#include "views/event_file_internal.h"
+#include "views/table_picture_internal.h"
 #include "views/views.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* HDF5 files are read by a process of their own, whatever becomes of it. */
 #include "base/mem.h"
-#include "formats/keras/hdf5_reader.h"
+#include "formats/keras/hdf5_reader_internal.h"
 #include "formats/keras/keras.h"
 #include "test.h"
 

@@ -5,7 +5,7 @@
 #include "ops/detection/mask_ops.h"
 #include "ops/detection/roi_align.h"
 #include "ops/detection/rpn_top_k.h"
-#include "ops/math/score_rank.h"
+#include "ops/math/score_rank_internal.h"
 
 #include <math.h>
 

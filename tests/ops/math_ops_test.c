@@ -6,7 +6,7 @@
 #include "ops/math/softmax.h"
 #include "ops/math/top_k.h"
 #include "ops/math/unary_math.h"
-#include "ops/math/vector_math.h"
+#include "ops/math/vector_math_internal.h"
 #include "ops/op_run.h"
 #include "ops/product/einsum.h"
 #include "ops/product/matmul.h"

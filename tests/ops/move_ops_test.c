@@ -9,7 +9,7 @@
 #include "ops/movement/slice.h"
 #include "ops/movement/transpose.h"
 #include "ops/op_run.h"
-#include "ops/strided.h"
+#include "ops/strided_internal.h"
 
 static enum assay_status run(const struct op_class *op, const void *attrs,
                              const struct tensor *const *inputs, size_t n,

@@ -2,7 +2,7 @@
  * fitted by them. */
 #include "device.h"
 #include "predict/calibration.h"
-#include "predict/levenberg.h"
+#include "predict/levenberg_internal.h"
 #include "test.h"
 
 #include <math.h>

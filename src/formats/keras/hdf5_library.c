@@ -1,5 +1,5 @@
-/* formats/keras/hdf5_library.c - see hdf5_library.h. */
-#include "formats/keras/hdf5_library.h"
+/* formats/keras/hdf5_library.c - see hdf5_library_internal.h. */
+#include "formats/keras/hdf5_library_internal.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

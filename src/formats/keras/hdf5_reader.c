@@ -1,14 +1,14 @@
-/* formats/keras/hdf5_reader.c - see hdf5_reader.h.
+/* formats/keras/hdf5_reader.c - see hdf5_reader_internal.h.
  *
  * Parent and child take turns: a question, then an answer with bytes behind it,
  * until the parent ends the child. */
-#include "formats/keras/hdf5_reader.h"
+#include "formats/keras/hdf5_reader_internal.h"
 
 #include "base/child.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "formats/keras/keras_hdf5.h"
+#include "formats/keras/keras_hdf5_internal.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* formats/keras/json_tree.c - see json_tree.h. */
-#include "formats/keras/json_tree.h"
+/* formats/keras/json_tree.c - see json_tree_internal.h. */
+#include "formats/keras/json_tree_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* formats/keras/keras_call.c - see keras_import.h: configuration, values,
- * nodes. */
-#include "formats/keras/keras_call.h"
+/* formats/keras/keras_call.c - see keras_import_internal.h: configuration,
+ * values, nodes. */
+#include "formats/keras/keras_call_internal.h"
 
 #include "base/str.h"
 #include "base/vec.h"

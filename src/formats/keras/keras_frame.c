@@ -1,5 +1,5 @@
-/* formats/keras/keras_frame.c - see keras_frame.h. */
-#include "formats/keras/keras_frame.h"
+/* formats/keras/keras_frame.c - see keras_frame_internal.h. */
+#include "formats/keras/keras_frame_internal.h"
 
 #include "base/str.h"
 

@@ -1,9 +1,9 @@
-/* formats/keras/keras_hdf5.c - see keras_hdf5.h. */
-#include "formats/keras/keras_hdf5.h"
+/* formats/keras/keras_hdf5.c - see keras_hdf5_internal.h. */
+#include "formats/keras/keras_hdf5_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "formats/keras/hdf5_library.h"
+#include "formats/keras/hdf5_library_internal.h"
 
 #include <string.h>
 

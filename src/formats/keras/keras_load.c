@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "formats/keras/keras_frame.h"
+#include "formats/keras/keras_frame_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* formats/keras/keras_map_activations.c - activations, by name and as layers.
  */
-#include "formats/keras/keras_import.h"
+#include "formats/keras/keras_import_internal.h"
 #include "ops/math/clip.h"
 #include "ops/math/softmax.h"
 #include "ops/math/unary_math.h"

@@ -1,6 +1,6 @@
 /* formats/keras/keras_map_arithmetic.c - layers and functions of several
  * inputs. */
-#include "formats/keras/keras_import.h"
+#include "formats/keras/keras_import_internal.h"
 #include "ops/movement/concat.h"
 #include "ops/ops.h"
 

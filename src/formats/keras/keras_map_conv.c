@@ -1,6 +1,6 @@
 /* formats/keras/keras_map_conv.c - convolutions, forwards and backwards, and
  * dense layers. */
-#include "formats/keras/keras_window.h"
+#include "formats/keras/keras_window_internal.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_nd.h"
 #include "ops/convolution/conv_transpose2d.h"

@@ -1,5 +1,5 @@
 /* formats/keras/keras_map_norms.c - layers that scale and shift. */
-#include "formats/keras/keras_import.h"
+#include "formats/keras/keras_import_internal.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"

@@ -1,5 +1,5 @@
 /* formats/keras/keras_map_pool.c - windows, and what is pooled over them. */
-#include "formats/keras/keras_window.h"
+#include "formats/keras/keras_window_internal.h"
 #include "ops/math/reduce.h"
 #include "ops/ops.h"
 #include "ops/pooling/adaptive_avg_pool2d.h"

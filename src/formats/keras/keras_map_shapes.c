@@ -1,6 +1,6 @@
 /* formats/keras/keras_map_shapes.c - layers that move elements, or leave them.
  */
-#include "formats/keras/keras_call.h"
+#include "formats/keras/keras_call_internal.h"
 #include "ops/movement/concat.h"
 #include "ops/movement/pad.h"
 #include "ops/movement/resize.h"

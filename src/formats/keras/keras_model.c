@@ -1,5 +1,6 @@
-/* formats/keras/keras_model.c - see keras_call.h: models, layer by layer. */
-#include "formats/keras/keras_frame.h"
+/* formats/keras/keras_model.c - see keras_call_internal.h: models, layer by
+ * layer. */
+#include "formats/keras/keras_frame_internal.h"
 
 #include "ops/ops.h"
 

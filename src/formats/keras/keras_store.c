@@ -1,17 +1,17 @@
-/* formats/keras/keras_store.c - see keras_store.h.
+/* formats/keras/keras_store.c - see keras_store_internal.h.
  *
  * All datasets are listed when a file is opened, and only those are read: links
  * that lead out of the file are never followed. */
-#include "formats/keras/keras_store.h"
+#include "formats/keras/keras_store_internal.h"
 
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "formats/keras/hdf5_reader.h"
-#include "formats/keras/json_tree.h"
-#include "formats/mapped_file.h"
-#include "formats/zip_index.h"
+#include "formats/keras/hdf5_reader_internal.h"
+#include "formats/keras/json_tree_internal.h"
+#include "formats/mapped_file_internal.h"
+#include "formats/zip_index_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

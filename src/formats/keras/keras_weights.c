@@ -1,8 +1,8 @@
-/* formats/keras/keras_weights.c - see keras_import.h: constants and weights,
- * turned to the order of the graph. */
+/* formats/keras/keras_weights.c - see keras_import_internal.h: constants and
+ * weights, turned to the order of the graph. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "formats/keras/keras_call.h"
+#include "formats/keras/keras_call_internal.h"
 
 #include <string.h>
 

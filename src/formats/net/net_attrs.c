@@ -1,5 +1,6 @@
-/* formats/net/net_attrs.c - see net_text.h: attributes of ops as text. */
-#include "formats/net/net_text.h"
+/* formats/net/net_attrs.c - see net_text_internal.h: attributes of ops as text.
+ */
+#include "formats/net/net_text_internal.h"
 #include "ops/attr_fields.h"
 
 #include <string.h>

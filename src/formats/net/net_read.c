@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "formats/net/net_text.h"
+#include "formats/net/net_text_internal.h"
 #include "formats/weights/checkpoint.h"
 #include "ops/attr_fields.h"
 #include "ops/ops.h"

@@ -1,5 +1,5 @@
-/* formats/net/net_text.c - see net_text.h: names, numbers, shapes. */
-#include "formats/net/net_text.h"
+/* formats/net/net_text.c - see net_text_internal.h: names, numbers, shapes. */
+#include "formats/net/net_text_internal.h"
 
 #include "base/decimal.h"
 

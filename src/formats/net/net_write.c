@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/file_guard.h"
 #include "base/mem.h"
-#include "formats/net/net_text.h"
+#include "formats/net/net_text_internal.h"
 #include "formats/weights/checkpoint_write.h"
 #include "tensor/convert.h"
 

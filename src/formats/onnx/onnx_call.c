@@ -1,5 +1,6 @@
-/* formats/onnx/onnx_call.c - see onnx_import.h: what mappings are made of. */
-#include "formats/onnx/onnx_frame.h"
+/* formats/onnx/onnx_call.c - see onnx_import_internal.h: what mappings are made
+ * of. */
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/str.h"
 #include "tensor/convert.h"

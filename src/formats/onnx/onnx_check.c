@@ -1,6 +1,6 @@
-/* formats/onnx/onnx_check.c - see onnx_frame.h: which ops of a model are
- * missing. */
-#include "formats/onnx/onnx_frame.h"
+/* formats/onnx/onnx_check.c - see onnx_frame_internal.h: which ops of a model
+ * are missing. */
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,9 +1,9 @@
-/* formats/onnx/onnx_data.c - see onnx_data.h. */
-#include "formats/onnx/onnx_data.h"
+/* formats/onnx/onnx_data.c - see onnx_data_internal.h. */
+#include "formats/onnx/onnx_data_internal.h"
 
 #include "base/file_guard.h"
 #include "base/mem.h"
-#include "formats/mapped_file.h"
+#include "formats/mapped_file_internal.h"
 #include "formats/onnx/onnx.h"
 #include "tensor/convert.h"
 

@@ -1,11 +1,11 @@
-/* formats/onnx/onnx_external.c - see onnx_data.h: elements in files of their
- * own. */
-#include "formats/onnx/onnx_data.h"
+/* formats/onnx/onnx_external.c - see onnx_data_internal.h: elements in files of
+ * their own. */
+#include "formats/onnx/onnx_data_internal.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "formats/mapped_file.h"
+#include "formats/mapped_file_internal.h"
 
 #include <errno.h>
 #include <limits.h>

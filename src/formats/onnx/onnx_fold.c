@@ -1,9 +1,9 @@
-/* formats/onnx/onnx_fold.c - see onnx_frame.h: what depends on constants alone
- * is computed once, here.
+/* formats/onnx/onnx_fold.c - see onnx_frame_internal.h: what depends on
+ * constants alone is computed once, here.
  *
  * Exporters write shapes and reordered weights as little graphs of their own;
  * as constants they let backends prepare, and other shapes be known. */
-#include "formats/onnx/onnx_frame.h"
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include <stddef.h>
 

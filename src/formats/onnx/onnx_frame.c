@@ -1,5 +1,6 @@
-/* formats/onnx/onnx_frame.c - see onnx_frame.h: what names stand for. */
-#include "formats/onnx/onnx_frame.h"
+/* formats/onnx/onnx_frame.c - see onnx_frame_internal.h: what names stand for.
+ */
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

@@ -1,6 +1,7 @@
-/* formats/onnx/onnx_graph.c - see onnx_frame.h: a graph of the file as a graph.
+/* formats/onnx/onnx_graph.c - see onnx_frame_internal.h: a graph of the file as
+ * a graph.
  */
-#include "formats/onnx/onnx_frame.h"
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/file_guard.h"
 #include "base/str.h"
-#include "formats/mapped_file.h"
-#include "formats/onnx/onnx_frame.h"
+#include "formats/mapped_file_internal.h"
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* formats/onnx/onnx_map_control.c - ops with graphs inside: If, Loop, Scan. */
 #include "base/mem.h"
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/control/control.h"
 #include "ops/ops.h"
 

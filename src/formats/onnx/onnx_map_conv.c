@@ -1,7 +1,7 @@
 /* formats/onnx/onnx_map_conv.c - convolutions, forwards and backwards, and
  * batch norms. */
-#include "formats/onnx/onnx_ops.h"
-#include "formats/onnx/onnx_window.h"
+#include "formats/onnx/onnx_ops_internal.h"
+#include "formats/onnx/onnx_window_internal.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_nd.h"
 #include "ops/convolution/conv_transpose2d.h"

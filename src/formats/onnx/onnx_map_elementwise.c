@@ -1,5 +1,5 @@
 /* formats/onnx/onnx_map_elementwise.c - what is done element by element. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/math/binary_math.h"
 #include "ops/math/cast.h"
 #include "ops/math/clip.h"

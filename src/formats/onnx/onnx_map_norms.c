@@ -1,6 +1,6 @@
 /* formats/onnx/onnx_map_norms.c - norms, and the losses that training ends in.
  */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/loss/loss.h"
 #include "ops/math/reduce.h"
 #include "ops/norm/batch_norm.h"

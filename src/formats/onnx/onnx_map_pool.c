@@ -1,6 +1,6 @@
 /* formats/onnx/onnx_map_pool.c - poolings. */
-#include "formats/onnx/onnx_ops.h"
-#include "formats/onnx/onnx_window.h"
+#include "formats/onnx/onnx_ops_internal.h"
+#include "formats/onnx/onnx_window_internal.h"
 #include "ops/math/reduce.h"
 #include "ops/ops.h"
 #include "ops/pooling/adaptive_avg_pool2d.h"

@@ -1,5 +1,5 @@
 /* formats/onnx/onnx_map_products.c - products of matrices. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/ops.h"
 #include "ops/product/einsum.h"
 #include "ops/product/linear.h"

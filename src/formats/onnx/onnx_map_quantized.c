@@ -1,6 +1,6 @@
 /* formats/onnx/onnx_map_quantized.c - numbers of few bits. */
-#include "formats/onnx/onnx_ops.h"
-#include "formats/onnx/onnx_window.h"
+#include "formats/onnx/onnx_ops_internal.h"
+#include "formats/onnx/onnx_window_internal.h"
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
 

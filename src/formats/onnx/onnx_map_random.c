@@ -1,6 +1,6 @@
 /* formats/onnx/onnx_map_random.c - numbers that are drawn, and values that are
  * dropped. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/math/cast.h"
 #include "ops/norm/dropout.h"
 #include "ops/norm/dropout_training.h"

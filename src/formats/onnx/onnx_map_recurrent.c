@@ -1,5 +1,5 @@
 /* formats/onnx/onnx_map_recurrent.c - RNN, LSTM, GRU. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/ops.h"
 #include "ops/sequence/recurrent.h"
 

@@ -1,5 +1,5 @@
 /* formats/onnx/onnx_map_reduce.c - reductions, and what goes along an axis. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/math/arg_max.h"
 #include "ops/math/reduce.h"
 #include "ops/math/softmax.h"

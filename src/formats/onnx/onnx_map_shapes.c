@@ -2,7 +2,7 @@
  *
  * What older opsets have as attributes becomes constants, as which the later
  * ones give it. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/math/cast.h"
 #include "ops/movement/concat.h"
 #include "ops/movement/fill_ops.h"

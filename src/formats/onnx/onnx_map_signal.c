@@ -1,6 +1,6 @@
 /* formats/onnx/onnx_map_signal.c - what sounds and texts are taken apart
  * with. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/ops.h"
 #include "ops/sequence/signal.h"
 #include "ops/sequence/tf_idf.h"

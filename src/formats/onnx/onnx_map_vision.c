@@ -1,5 +1,5 @@
 /* formats/onnx/onnx_map_vision.c - what pictures and boxes need. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 #include "ops/detection/box_select.h"
 #include "ops/detection/roi_crop.h"
 #include "ops/movement/grid_sample.h"

@@ -1,6 +1,6 @@
-/* formats/onnx/onnx_nodes.c - see onnx_frame.h: nodes in an order in which they
- * can run, each through the mapping of its op type. */
-#include "formats/onnx/onnx_frame.h"
+/* formats/onnx/onnx_nodes.c - see onnx_frame_internal.h: nodes in an order in
+ * which they can run, each through the mapping of its op type. */
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* formats/onnx/onnx_ops.c - the tables of mappings, and looking into them. */
-#include "formats/onnx/onnx_ops.h"
+#include "formats/onnx/onnx_ops_internal.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
-/* formats/onnx/onnx_order.c - see onnx_frame.h: nodes behind those they read
- * from.
+/* formats/onnx/onnx_order.c - see onnx_frame_internal.h: nodes behind those
+ * they read from.
  *
  * Files should be in such an order; some are not, and a file that has none is
  * refused. */
-#include "formats/onnx/onnx_frame.h"
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

@@ -1,12 +1,12 @@
-/* formats/onnx/onnx_places.c - see onnx_frame.h: the modules that nodes belong
- * to.
+/* formats/onnx/onnx_places.c - see onnx_frame_internal.h: the modules that
+ * nodes belong to.
  *
  * PyTorch names a node after the modules around it and its op:
  * /backbone/body/layer1/layer1.0/conv1/Conv lies in
  * backbone.body.layer1.0.conv1. A module that is only indexed (a ModuleList)
  * shows as a dot alone: /model.0/conv/Conv lies in model.0.conv, and model is
  * never called. */
-#include "formats/onnx/onnx_frame.h"
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/str.h"
 

@@ -1,5 +1,5 @@
-/* formats/onnx/onnx_window.c - see onnx_window.h. */
-#include "formats/onnx/onnx_window.h"
+/* formats/onnx/onnx_window.c - see onnx_window_internal.h. */
+#include "formats/onnx/onnx_window_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

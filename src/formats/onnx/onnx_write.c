@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/file_guard.h"
 #include "base/mem.h"
-#include "formats/onnx/onnx_data.h"
-#include "formats/onnx/wire_put.h"
+#include "formats/onnx/onnx_data_internal.h"
+#include "formats/onnx/wire_put_internal.h"
 #include "ops/onnx_sink.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* formats/onnx/wire.c - see wire.h. */
-#include "formats/onnx/wire.h"
+/* formats/onnx/wire.c - see wire_internal.h. */
+#include "formats/onnx/wire_internal.h"
 
-#include "formats/little_endian.h"
+#include "formats/little_endian_internal.h"
 
 struct wire wire_open(struct wire_bytes message)
 {

@@ -1,5 +1,5 @@
-/* formats/onnx/wire_put.c - see wire_put.h. */
-#include "formats/onnx/wire_put.h"
+/* formats/onnx/wire_put.c - see wire_put_internal.h. */
+#include "formats/onnx/wire_put_internal.h"
 
 #include <string.h>
 

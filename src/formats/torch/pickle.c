@@ -1,10 +1,11 @@
-/* formats/torch/pickle.c - see pickle.h.
+/* formats/torch/pickle.c - see pickle_internal.h.
  *
  * Opcodes and their meaning are those that Python documents in its module
  * pickletools. */
 #include "formats/torch/pickle_internal.h"
 
-#include "formats/torch/torch_values.h"
+#include "formats/torch/pickle_machine_internal.h"
+#include "formats/torch/torch_values_internal.h"
 
 enum { max_protocol = 4, max_int_bytes = 8 };
 

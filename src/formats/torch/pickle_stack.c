@@ -1,5 +1,5 @@
-/* formats/torch/pickle_stack.c - see pickle_internal.h. */
-#include "formats/torch/pickle_internal.h"
+/* formats/torch/pickle_stack.c - see pickle_machine_internal.h. */
+#include "formats/torch/pickle_machine_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

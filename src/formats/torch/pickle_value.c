@@ -1,5 +1,5 @@
-/* formats/torch/pickle_value.c - see pickle_value.h. */
-#include "formats/torch/pickle_value.h"
+/* formats/torch/pickle_value.c - see pickle_value_internal.h. */
+#include "formats/torch/pickle_value_internal.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #include "formats/weights/checkpoint_internal.h"
 
 #include "base/mem.h"
-#include "formats/little_endian.h"
-#include "formats/torch/pickle.h"
-#include "formats/torch/torch_tree.h"
+#include "formats/little_endian_internal.h"
+#include "formats/torch/pickle_internal.h"
+#include "formats/torch/torch_tree_internal.h"
 
 enum { format_version = 1001, count_bytes = 8 };
 

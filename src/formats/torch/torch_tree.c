@@ -1,7 +1,7 @@
-/* formats/torch/torch_tree.c - see torch_tree.h.
+/* formats/torch/torch_tree.c - see torch_tree_internal.h.
  *
  * The values are a graph, not always a tree: depth and steps are bounded. */
-#include "formats/torch/torch_tree.h"
+#include "formats/torch/torch_tree_internal.h"
 
 #include "base/str.h"
 

@@ -1,5 +1,5 @@
-/* formats/torch/torch_values.c - see torch_values.h. */
-#include "formats/torch/torch_values.h"
+/* formats/torch/torch_values.c - see torch_values_internal.h. */
+#include "formats/torch/torch_values_internal.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "formats/torch/pickle.h"
-#include "formats/torch/torch_tree.h"
-#include "formats/zip_index.h"
+#include "formats/torch/pickle_internal.h"
+#include "formats/torch/torch_tree_internal.h"
+#include "formats/zip_index_internal.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/file_guard.h"
 #include "base/mem.h"
-#include "formats/crc32.h"
-#include "formats/little_endian.h"
+#include "formats/crc32_internal.h"
+#include "formats/little_endian_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

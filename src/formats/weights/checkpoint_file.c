@@ -3,7 +3,7 @@
 #include "formats/weights/checkpoint_internal.h"
 
 #include "base/mem.h"
-#include "formats/mapped_file.h"
+#include "formats/mapped_file_internal.h"
 
 #include <string.h>
 

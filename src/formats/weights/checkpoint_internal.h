@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "formats/weights/checkpoint.h"
-#include "formats/zip_index.h"
+#include "formats/zip_index_internal.h"
 
 enum {
     CHECKPOINT_MAX_NAME = 1024, /* bytes */

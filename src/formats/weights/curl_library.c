@@ -1,5 +1,5 @@
-/* formats/weights/curl_library.c - see curl_library.h. */
-#include "formats/weights/curl_library.h"
+/* formats/weights/curl_library.c - see curl_library_internal.h. */
+#include "formats/weights/curl_library_internal.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

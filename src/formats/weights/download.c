@@ -7,7 +7,7 @@
 #include "base/md5.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "formats/weights/curl_library.h"
+#include "formats/weights/curl_library_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

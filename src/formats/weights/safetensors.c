@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "formats/little_endian.h"
+#include "formats/little_endian_internal.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "base/file_guard.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "formats/little_endian.h"
+#include "formats/little_endian_internal.h"
 #include "formats/weights/checkpoint_internal.h"
 
 /* Where the elements begin: a cache line. The header is padded with spaces. */

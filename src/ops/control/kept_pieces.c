@@ -1,9 +1,9 @@
-/* ops/control/kept_pieces.c - see kept_pieces.h. */
-#include "ops/control/kept_pieces.h"
+/* ops/control/kept_pieces.c - see kept_pieces_internal.h. */
+#include "ops/control/kept_pieces_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* ops/control/scan.c - a graph for each slice of its inputs, see control.h. */
 #include "ops/control/control.h"
 
-#include "ops/control/kept_pieces.h"
-#include "ops/int_list.h"
+#include "ops/control/kept_pieces_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
 
 enum { max_values = 64 }; /* inputs or outputs of a body */

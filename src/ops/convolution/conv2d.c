@@ -2,7 +2,7 @@
 #include "ops/convolution/conv2d.h"
 
 #include "ops/attr_fields.h"
-#include "ops/convolution/conv2d_backward.h"
+#include "ops/convolution/conv2d_backward_internal.h"
 #include "ops/convolution/conv_channels_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"

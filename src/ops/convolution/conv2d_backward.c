@@ -1,12 +1,12 @@
 /* ops/convolution/conv2d_backward.c - the gradients of a two-dimensional
  * convolution, with what is fused into it. A folded norm is frozen: its scale
  * gets none. */
-#include "ops/convolution/conv2d_backward.h"
+#include "ops/convolution/conv2d_backward_internal.h"
 
 #include "ops/convolution/conv2d.h"
-#include "ops/convolution/conv_gradient.h"
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/convolution/conv_gradient_internal.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 
 enum { BIT_X = 1 << CONV2D_X, BIT_WEIGHT = 1 << CONV2D_WEIGHT };
 

@@ -1,5 +1,5 @@
-/* ops/convolution/conv_gradient.c - see conv_gradient.h. */
-#include "ops/convolution/conv_gradient.h"
+/* ops/convolution/conv_gradient.c - see conv_gradient_internal.h. */
+#include "ops/convolution/conv_gradient_internal.h"
 
 #include "base/variants.h"
 #include "ops/op_threads.h"

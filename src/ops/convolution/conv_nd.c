@@ -3,8 +3,8 @@
 
 #include "ops/attr_fields.h"
 #include "ops/convolution/conv_channels_internal.h"
-#include "ops/convolution/conv_gradient.h"
-#include "ops/gradient.h"
+#include "ops/convolution/conv_gradient_internal.h"
+#include "ops/gradient_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"

@@ -1,5 +1,5 @@
-/* ops/detection/bilinear.c - see bilinear.h. */
-#include "ops/detection/bilinear.h"
+/* ops/detection/bilinear.c - see bilinear_internal.h. */
+#include "ops/detection/bilinear_internal.h"
 
 struct tap bilinear_tap(int64_t i, int64_t from, int64_t to)
 {

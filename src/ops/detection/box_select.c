@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "ops/attr_fields.h"
 #include "ops/detection/nms.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 

@@ -5,7 +5,7 @@
 #include "ops/detection/mask_targets.h"
 
 #include "ops/detection/boxes.h"
-#include "ops/detection/roi_pool.h"
+#include "ops/detection/roi_pool_internal.h"
 #include "ops/movement/resize_nearest.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"

@@ -2,7 +2,7 @@
 #include "ops/detection/nms.h"
 
 #include "base/variants.h"
-#include "ops/math/score_rank.h"
+#include "ops/math/score_rank_internal.h"
 #include "ops/op_threads.h"
 
 #include <string.h>

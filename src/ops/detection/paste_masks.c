@@ -1,7 +1,7 @@
 /* ops/detection/paste_masks.c - PasteMasks, see mask_ops.h. */
 #include "base/variants.h"
 #include "ops/attr_fields.h"
-#include "ops/detection/bilinear.h"
+#include "ops/detection/bilinear_internal.h"
 #include "ops/detection/boxes.h"
 #include "ops/detection/mask_ops.h"
 #include "ops/op_threads.h"

@@ -5,7 +5,7 @@
 #ifndef OPS_DETECTION_ROI_ALIGN_INTERNAL_H
 #define OPS_DETECTION_ROI_ALIGN_INTERNAL_H
 
-#include "ops/detection/roi_pool.h"
+#include "ops/detection/roi_pool_internal.h"
 
 /* All boxes, each with room for its plan; scratch a thread. */
 struct roi_work {

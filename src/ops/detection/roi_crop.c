@@ -2,8 +2,8 @@
 #include "ops/detection/roi_crop.h"
 
 #include "ops/detection/boxes.h"
-#include "ops/detection/roi_pool.h"
-#include "ops/int_list.h"
+#include "ops/detection/roi_pool_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"

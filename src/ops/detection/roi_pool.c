@@ -1,12 +1,12 @@
-/* ops/detection/roi_pool.c - see roi_pool.h.
+/* ops/detection/roi_pool.c - see roi_pool_internal.h.
  *
  * The weight of a point is a product of one for its row and one for its
  * column, so the points of a bin come down to a few rows and columns, found
  * once for a box; then 16 channels at a time are summed up. */
-#include "ops/detection/roi_pool.h"
+#include "ops/detection/roi_pool_internal.h"
 
 #include "base/variants.h"
-#include "ops/detection/roi_plan.h"
+#include "ops/detection/roi_plan_internal.h"
 
 struct plan {
     int32_t n_lines[2];

@@ -1,7 +1,7 @@
 /* ops/detection/roi_spread.c - the way back from a box's features to the map
- * they were pooled from, 16 channels at a time; see roi_pool.h. */
+ * they were pooled from, 16 channels at a time; see roi_pool_internal.h. */
 #include "base/variants.h"
-#include "ops/detection/roi_plan.h"
+#include "ops/detection/roi_plan_internal.h"
 
 #include <string.h>
 

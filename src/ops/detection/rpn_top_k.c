@@ -3,7 +3,7 @@
 
 #include "base/variants.h"
 #include "ops/attr_fields.h"
-#include "ops/math/score_rank.h"
+#include "ops/math/score_rank_internal.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"

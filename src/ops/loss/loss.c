@@ -1,11 +1,11 @@
 /* ops/loss/loss.c - see loss.h. */
 #include "ops/loss/loss.h"
 
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/widen.h"
+#include "ops/widen_internal.h"
 
 #include <math.h>
 

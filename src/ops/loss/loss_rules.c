@@ -1,5 +1,5 @@
-/* ops/loss/loss_rules.c - see loss_rules.h. */
-#include "ops/loss/loss_rules.h"
+/* ops/loss/loss_rules.c - see loss_rules_internal.h. */
+#include "ops/loss/loss_rules_internal.h"
 
 enum assay_status loss_check_labels(const struct tensor *labels,
                                     int64_t n_classes, struct error *err)

@@ -1,8 +1,8 @@
 /* ops/loss/mask_loss.c - see mask_loss.h. */
 #include "ops/loss/mask_loss.h"
 
-#include "ops/loss/loss_rules.h"
-#include "ops/loss/loss_terms.h"
+#include "ops/loss/loss_rules_internal.h"
+#include "ops/loss/loss_terms_internal.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"

@@ -1,8 +1,8 @@
 /* ops/loss/rpn_loss.c - see rpn_loss.h. */
 #include "ops/loss/rpn_loss.h"
 
-#include "ops/loss/loss_rules.h"
-#include "ops/loss/loss_terms.h"
+#include "ops/loss/loss_rules_internal.h"
+#include "ops/loss/loss_terms_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 

@@ -1,6 +1,6 @@
 /* ops/math/add.c - a + b of one shape. */
 #include "ops/channels.h"
-#include "ops/gradient.h"
+#include "ops/gradient_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"

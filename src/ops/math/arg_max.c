@@ -2,10 +2,10 @@
 #include "ops/math/arg_max.h"
 
 #include "ops/attr_fields.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/widen.h"
+#include "ops/widen_internal.h"
 
 /* x as outer x n x inner around an axis. */
 struct lines {

@@ -1,13 +1,13 @@
-/* ops/math/binary_gradient.c - see binary_gradient.h.
+/* ops/math/binary_gradient.c - see binary_gradient_internal.h.
  *
  * The gradient is found for every element of y; where an input was repeated to
  * fill y, its elements get sums of them. */
-#include "ops/math/binary_gradient.h"
+#include "ops/math/binary_gradient_internal.h"
 
 #include "base/variants.h"
-#include "ops/gradient.h"
+#include "ops/gradient_internal.h"
 #include "ops/ops.h"
-#include "ops/strided.h"
+#include "ops/strided_internal.h"
 #include "tensor/convert.h"
 
 #include <math.h>

@@ -7,13 +7,13 @@
 #include "base/variants.h"
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/math/binary_gradient.h"
+#include "ops/math/binary_gradient_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided.h"
-#include "ops/widen.h"
+#include "ops/strided_internal.h"
+#include "ops/widen_internal.h"
 #include "tensor/convert.h"
 
 #include <math.h>

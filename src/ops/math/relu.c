@@ -1,6 +1,6 @@
 /* ops/math/relu.c - max(x, 0). */
 #include "ops/channels.h"
-#include "ops/gradient.h"
+#include "ops/gradient_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"

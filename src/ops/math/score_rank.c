@@ -1,5 +1,5 @@
-/* ops/math/score_rank.c - see score_rank.h. */
-#include "ops/math/score_rank.h"
+/* ops/math/score_rank.c - see score_rank_internal.h. */
+#include "ops/math/score_rank_internal.h"
 
 enum { n_digits = 8, digit_values = 256, few = 48 };
 

@@ -8,14 +8,14 @@
 #include "base/variants.h"
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/gradient.h"
-#include "ops/int_list.h"
-#include "ops/math/vector_math.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
+#include "ops/math/vector_math_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/widen.h"
+#include "ops/widen_internal.h"
 
 #include <math.h>
 

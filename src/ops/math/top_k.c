@@ -3,13 +3,13 @@
 
 #include "base/mem.h"
 #include "ops/attr_fields.h"
-#include "ops/int_list.h"
-#include "ops/math/score_rank.h"
-#include "ops/math/sort_key.h"
+#include "ops/int_list_internal.h"
+#include "ops/math/score_rank_internal.h"
+#include "ops/math/sort_key_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/widen.h"
+#include "ops/widen_internal.h"
 
 #include <stdlib.h>
 

@@ -7,13 +7,13 @@
 #include "base/variants.h"
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/gradient.h"
+#include "ops/gradient_internal.h"
 #include "ops/math/unary_onnx_internal.h"
-#include "ops/math/vector_math.h"
+#include "ops/math/vector_math_internal.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/widen.h"
+#include "ops/widen_internal.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
 /* ops/movement/fill_ops.c - see fill_ops.h. */
 #include "ops/movement/fill_ops.h"
 
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/widen.h"
+#include "ops/widen_internal.h"
 #include "tensor/convert.h"
 
 #include <math.h>

@@ -2,12 +2,12 @@
  *
  * Expand: x and a shape to broadcast it with. Tile: x and how often to repeat
  * it along each axis. */
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided.h"
+#include "ops/strided_internal.h"
 
 static enum assay_status infer_expand(const struct node *node,
                                       const struct tensor *const *inputs,

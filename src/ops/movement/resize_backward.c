@@ -2,8 +2,8 @@
  * goes back to those that it was made of, one axis after the other, in the
  * order opposite to that of resize.c. */
 #include "base/mem.h"
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/movement/resize_internal.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "ops/movement/resize_nearest.h"
 
 #include "ops/channels.h"
-#include "ops/gradient.h"
+#include "ops/gradient_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 

@@ -1,11 +1,11 @@
 /* ops/movement/scatter.c - ScatterElements and ScatterND, see gather.h. */
 #include "ops/attr_fields.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/movement/gather.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided.h"
-#include "ops/widen.h"
+#include "ops/strided_internal.h"
+#include "ops/widen_internal.h"
 
 #include <string.h>
 

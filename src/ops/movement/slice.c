@@ -3,12 +3,12 @@
 
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided.h"
+#include "ops/strided_internal.h"
 
 /* Where a slice begins and how it goes on, for each dimension. */
 struct slices {

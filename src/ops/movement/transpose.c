@@ -3,11 +3,11 @@
 
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided.h"
+#include "ops/strided_internal.h"
 
 static enum assay_status get_order(const struct transpose_attrs *attrs,
                                    const struct shape *x, int *order,

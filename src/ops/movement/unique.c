@@ -1,8 +1,8 @@
 /* ops/movement/unique.c - each value, or each slice along an axis, once; see
  * select_ops.h. */
 #include "base/mem.h"
-#include "ops/int_list.h"
-#include "ops/math/sort_key.h"
+#include "ops/int_list_internal.h"
+#include "ops/math/sort_key_internal.h"
 #include "ops/movement/select_ops.h"
 #include "ops/ops.h"
 #include "tensor/convert.h"

@@ -1,7 +1,7 @@
 /* ops/norm/batch_norm_training.c - BatchNormTraining, see normalize.h. */
 #include "ops/channels.h"
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/op_threads.h"

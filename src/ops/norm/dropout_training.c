@@ -6,10 +6,10 @@
 
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
-#include "ops/random/twister.h"
+#include "ops/random/twister_internal.h"
 #include "ops/shape_rules.h"
 #include "tensor/convert.h"
 

@@ -3,8 +3,8 @@
 
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/int_list.h"
-#include "ops/norm/normalize_backward.h"
+#include "ops/int_list_internal.h"
+#include "ops/norm/normalize_backward_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"

@@ -1,13 +1,13 @@
-/* ops/norm/normalize_backward.c - see normalize_backward.h.
+/* ops/norm/normalize_backward.c - see normalize_backward_internal.h.
  *
  * Statistics are found again rather than kept. For a line of n values with
  * normalised values z and g = dy * scale:
  *     dx = (g - mean(g) - z * mean(g * z)) / deviation */
-#include "ops/norm/normalize_backward.h"
+#include "ops/norm/normalize_backward_internal.h"
 
 #include "base/mem.h"
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/norm/normalize.h"
 #include "ops/op_threads.h"
 

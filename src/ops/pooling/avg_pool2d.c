@@ -3,7 +3,7 @@
 
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/gradient.h"
+#include "ops/gradient_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"

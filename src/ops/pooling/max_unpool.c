@@ -1,10 +1,10 @@
 /* ops/pooling/max_unpool.c - a max pooling undone: values back to where they
  * stood, see pool_nd.h. */
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
 #include "ops/pooling/pool_nd.h"
 #include "ops/shape_rules.h"
-#include "ops/widen.h"
+#include "ops/widen_internal.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided.h"
-#include "ops/widen.h"
+#include "ops/strided_internal.h"
+#include "ops/widen_internal.h"
 
 #include <string.h>
 

@@ -4,15 +4,15 @@
 #include "base/mem.h"
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/gradient.h"
-#include "ops/int_list.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
-#include "ops/product/matmul_backward.h"
-#include "ops/product/matrix.h"
+#include "ops/product/matmul_backward_internal.h"
+#include "ops/product/matrix_internal.h"
 #include "ops/shape_rules.h"
-#include "ops/strided.h"
-#include "ops/widen.h"
+#include "ops/strided_internal.h"
+#include "ops/widen_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-/* ops/product/matmul_backward.c - see matmul_backward.h. For y = a b they are
- * dy b^T and a^T dy. */
-#include "ops/product/matmul_backward.h"
+/* ops/product/matmul_backward.c - see matmul_backward_internal.h. For y = a b
+ * they are dy b^T and a^T dy. */
+#include "ops/product/matmul_backward_internal.h"
 
-#include "ops/gradient.h"
+#include "ops/gradient_internal.h"
 #include "ops/product/matmul.h"
-#include "ops/product/matrix.h"
-#include "ops/strided.h"
+#include "ops/product/matrix_internal.h"
+#include "ops/strided_internal.h"
 
 static struct matrix rows_of(const float *data, int64_t columns)
 {

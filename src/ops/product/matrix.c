@@ -1,10 +1,10 @@
-/* ops/product/matrix.c - see matrix.h. */
-#include "ops/product/matrix.h"
+/* ops/product/matrix.c - see matrix_internal.h. */
+#include "ops/product/matrix_internal.h"
 
 #include "base/variants.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/op_threads.h"
-#include "ops/strided.h"
+#include "ops/strided_internal.h"
 
 #include <string.h>
 

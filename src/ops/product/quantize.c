@@ -5,11 +5,11 @@
 #include "base/variants.h"
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
-#include "ops/product/quantized.h"
+#include "ops/product/quantized_internal.h"
 #include "ops/shape_rules.h"
 #include "tensor/convert.h"
 

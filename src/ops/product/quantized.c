@@ -1,14 +1,14 @@
 /* ops/product/quantized.c - products of numbers of 8 bits, see quantize.h and
- * quantized.h.
+ * quantized_internal.h.
  *
  * The zeros are taken off first; the sums are made of int64 and cannot
  * overflow. */
-#include "ops/product/quantized.h"
+#include "ops/product/quantized_internal.h"
 
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
-#include "ops/product/matrix.h"
+#include "ops/product/matrix_internal.h"
 #include "ops/product/quantize.h"
 #include "ops/shape_rules.h"
 #include "tensor/convert.h"

@@ -1,9 +1,9 @@
 /* ops/random/random_ops.c - see random_ops.h. */
 #include "ops/random/random_ops.h"
 
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
-#include "ops/random/twister.h"
+#include "ops/random/twister_internal.h"
 #include "ops/shape_rules.h"
 #include "tensor/convert.h"
 

@@ -1,5 +1,5 @@
-/* ops/random/twister.c - see twister.h. */
-#include "ops/random/twister.h"
+/* ops/random/twister.c - see twister_internal.h. */
+#include "ops/random/twister_internal.h"
 
 #include <math.h>
 

@@ -5,9 +5,9 @@
 #include "ops/sequence/recurrent.h"
 
 #include "base/mem.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
-#include "ops/product/matrix.h"
+#include "ops/product/matrix_internal.h"
 #include "ops/shape_rules.h"
 
 #include <math.h>

@@ -5,10 +5,10 @@
 #include "ops/sequence/signal.h"
 
 #include "base/mem.h"
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided.h"
+#include "ops/strided_internal.h"
 #include "tensor/convert.h"
 
 #include <math.h>

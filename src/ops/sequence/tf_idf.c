@@ -1,10 +1,10 @@
 /* ops/sequence/tf_idf.c - see tf_idf.h. */
 #include "ops/sequence/tf_idf.h"
 
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/widen.h"
+#include "ops/widen_internal.h"
 
 #include <string.h>
 
