@@ -90,3 +90,15 @@ enum assay_status str_printf(struct str *str, const char *format, ...)
     va_end(args);
     return st;
 }
+
+bool str_ends_with_n(const char *text, size_t n, const char *ending)
+{
+    size_t n_ending = strlen(ending);
+
+    return n >= n_ending && memcmp(text + n - n_ending, ending, n_ending) == 0;
+}
+
+bool str_ends_with(const char *text, const char *ending)
+{
+    return str_ends_with_n(text, strlen(text), ending);
+}

@@ -17,10 +17,7 @@ struct settings {
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
 static const struct option options[] = {
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .help = "print the list as JSON",
-     FIELD(json)},
+    OPTION_JSON("print the list as JSON", FIELD(json)),
     {.kind = OPTION_END},
 };
 

@@ -87,7 +87,7 @@ static const struct option options[] = {
      FIELD(level)},
     RUN_MODEL_OPTIONS,
     {.kind = OPTION_SECTION, .help = "How it is shown"},
-    {.name = "json", .kind = OPTION_FLAG, .help = "as JSON", FIELD(json)},
+    OPTION_JSON("as JSON", FIELD(json)),
     OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };

@@ -1,6 +1,7 @@
 /* formats/model_kind.c - see model_kind.h. */
 #include "formats/model_kind.h"
 
+#include "base/str.h"
 #include "formats/mapped_file_internal.h"
 #include "formats/net/net.h"
 #include "formats/torch/torch_values_internal.h"
@@ -23,13 +24,6 @@ struct suspect {
     const unsigned char *bytes;
     size_t n;
 };
-
-static bool model_kind_ends_with(const char *text, size_t n, const char *ending)
-{
-    size_t n_ending = strlen(ending);
-
-    return n >= n_ending && memcmp(text + n - n_ending, ending, n_ending) == 0;
-}
 
 static bool has_at(const struct suspect *suspect, size_t at, const char *magic,
                    size_t n)
@@ -119,11 +113,10 @@ static void note_entry(struct contents *contents, const char *name, size_t n)
         n == sizeof config - 1 && memcmp(name, config, n) == 0;
     contents->has_code |=
         folder && n > folder + 5 && memcmp(name + folder, "code/", 5) == 0;
-    contents->has_constants |= model_kind_ends_with(name, n, "/constants.pkl");
-    contents->has_pickle |= model_kind_ends_with(name, n, "data.pkl");
-    contents->has_saved_model |=
-        model_kind_ends_with(name, n, "saved_model.pb");
-    contents->n_arrays += model_kind_ends_with(name, n, ".npy");
+    contents->has_constants |= str_ends_with_n(name, n, "/constants.pkl");
+    contents->has_pickle |= str_ends_with_n(name, n, "data.pkl");
+    contents->has_saved_model |= str_ends_with_n(name, n, "saved_model.pb");
+    contents->n_arrays += str_ends_with_n(name, n, ".npy");
 }
 
 static const char saved_model[] =
@@ -265,7 +258,7 @@ static enum assay_status tell_text(const struct suspect *suspect,
 
     while (i + 1 < suspect->n && strchr(" \t\n\r\f", suspect->bytes[i]))
         i++;
-    if (model_kind_ends_with(suspect->path, strlen(suspect->path), ".py"))
+    if (str_ends_with(suspect->path, ".py"))
         return model_kind_tell(
             suspect,
             "it is Python, which is not run; export the model as "
@@ -303,7 +296,7 @@ enum assay_status model_kind_check_bytes(const char *path, struct buffer *file,
 
     if (net_is(suspect.bytes, suspect.n))
         return ASSAY_OK;
-    if (model_kind_ends_with(path, strlen(path), "saved_model.pb"))
+    if (str_ends_with(path, "saved_model.pb"))
         return model_kind_tell(&suspect, saved_model, err);
     if (has_at(&suspect, 0, "PK\3\4", 4))
         return check_zip(&suspect, err);
@@ -336,7 +329,7 @@ static enum assay_status tell_folder(const char *path, struct error *err)
 
         is_saved_model |= strcmp(entry->d_name, "saved_model.pb") == 0;
         for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-            if (model_kind_ends_with(entry->d_name, n, models[i]) &&
+            if (str_ends_with_n(entry->d_name, n, models[i]) &&
                 n < sizeof file &&
                 (!file[0] || strcmp(entry->d_name, file) < 0))
                 memcpy(file, entry->d_name, n + 1);

@@ -336,8 +336,7 @@ enum assay_status model_weights(struct assay_model *model, struct error *err)
     if (model->is_filled)
         return ASSAY_OK;
     if (!model->may_fill)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "%s was loaded without weights (--no-weights)",
+        return error_set(err, ASSAY_BAD_USAGE, "%s was loaded without weights",
                          graph_name(model->graph));
     st = model->options.weights
              ? load_checkpoint(model, err)

@@ -50,7 +50,7 @@ static enum assay_status photos_append(struct photos *photos,
     return ASSAY_OK;
 }
 
-static bool photos_ends_with(const char *text, const char *ending)
+static bool photos_ends_like(const char *text, const char *ending)
 {
     size_t n = strlen(text), n_ending = strlen(ending);
 
@@ -83,15 +83,15 @@ static bool is_seen(int folder_fd, const char *name)
 
 static bool is_photograph(int folder_fd, const char *name)
 {
-    if (!is_seen(folder_fd, name) || photos_ends_with(name, drawn_ending))
+    if (!is_seen(folder_fd, name) || photos_ends_like(name, drawn_ending))
         return false;
-    return photos_ends_with(name, ".jpg") || photos_ends_with(name, ".jpeg") ||
-           photos_ends_with(name, ".png") || holds_image(folder_fd, name);
+    return photos_ends_like(name, ".jpg") || photos_ends_like(name, ".jpeg") ||
+           photos_ends_like(name, ".png") || holds_image(folder_fd, name);
 }
 
 static bool is_drawn(int folder_fd, const char *name)
 {
-    return photos_ends_with(name, drawn_ending) && is_seen(folder_fd, name);
+    return photos_ends_like(name, drawn_ending) && is_seen(folder_fd, name);
 }
 
 typedef bool wanted_entry(int folder_fd, const char *name);
@@ -132,7 +132,7 @@ static enum assay_status add_wanted(struct photos *photos, const char *path,
     if (!folder)
         return error_errno(err, errno, "cannot read the folder %s", path);
     st = str_printf(&prefix, "%s%s", path,
-                    photos_ends_with(path, "/") ? "" : "/");
+                    photos_ends_like(path, "/") ? "" : "/");
     if (st)
         st = error_nomem(err, strlen(path), "the name of a folder");
     else
@@ -231,7 +231,7 @@ enum assay_status photos_add(struct photos *photos, const char *argument,
         return error_errno(err, errno, "cannot read %s", argument);
     if (S_ISDIR(info.st_mode))
         st = add_folder(photos, argument, err);
-    else if (photos_ends_with(argument, ".txt"))
+    else if (photos_ends_like(argument, ".txt"))
         st = add_list(photos, argument, err);
     else
         st = photos_append(photos, "", 0, argument, strlen(argument), err);

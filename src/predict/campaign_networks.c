@@ -2,6 +2,7 @@
 #include "predict/campaign.h"
 
 #include "base/cache.h"
+#include "base/str.h"
 #include "detect/recipe.h"
 #include "formats/model_file.h"
 #include "formats/net/net.h"
@@ -26,13 +27,6 @@ static void source_release(struct source *source)
     pool_free(source->pool);
 }
 
-static bool campaign_networks_ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), n_ending = strlen(ending);
-
-    return n > n_ending && strcmp(text + n - n_ending, ending) == 0;
-}
-
 static enum assay_status refuse_python(const char *name, struct error *err)
 {
     return error_set(err, ASSAY_UNSUPPORTED,
@@ -51,10 +45,9 @@ campaign_networks_find_file(const struct campaign_config *config,
     static const char *const endings[] = {".net", ".onnx", ".py"};
     const char *folder = config->create.model_desc_dir;
 
-    if (campaign_networks_ends_with(name, ".py"))
+    if (str_ends_with(name, ".py"))
         return refuse_python(name, err);
-    if (campaign_networks_ends_with(name, ".net") ||
-        campaign_networks_ends_with(name, ".onnx"))
+    if (str_ends_with(name, ".net") || str_ends_with(name, ".onnx"))
         return str_append(path, name) ? error_nomem(err, 64, "a path")
                                       : ASSAY_OK;
     for (size_t i = 0; folder && i < sizeof endings / sizeof *endings; i++) {

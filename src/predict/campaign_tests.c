@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/ini.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "predict/campaign_names.h"
 
@@ -18,13 +19,6 @@ void campaign_tests_release(struct campaign_tests *tests)
     arena_release(&tests->arena);
     mem_free(tests->items);
     *tests = (struct campaign_tests){0};
-}
-
-static bool campaign_tests_ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), n_ending = strlen(ending);
-
-    return n > n_ending && strcmp(text + n - n_ending, ending) == 0;
 }
 
 /* ---- tests -------------------------------------------------------------- */
@@ -105,7 +99,7 @@ static enum assay_status add_file(struct campaign_tests *tests,
     struct campaign_test test = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (campaign_tests_ends_with(path, ".py"))
+    if (str_ends_with(path, ".py"))
         return error_set(err, ASSAY_UNSUPPORTED,
                          "'%.100s' is a network written in Python, which is "
                          "not run here; name a .net or .onnx file",
@@ -165,8 +159,7 @@ static bool campaign_tests_is_wanted(const struct campaign_config *config,
 {
     const struct config_texts *networks = &config->profile.network;
 
-    if ((!campaign_tests_ends_with(file, ".net") &&
-         !campaign_tests_ends_with(file, ".onnx")) ||
+    if ((!str_ends_with(file, ".net") && !str_ends_with(file, ".onnx")) ||
         !network_file_split(config, file, name))
         return false;
     for (size_t i = 0; i < networks->n; i++) {

@@ -123,8 +123,8 @@ struct term {
 
 struct network_terms {
     const struct description *description;
-    struct term *terms;
-    size_t n_terms;
+    const struct term *terms; /* one a convolution; NULL: made as they are
+                                 needed */
     double parameters, n_convs, n_norms, n_others;
     double elementwise, max_pool; /* elements of an image that are moved */
     double ragged, ragged_concat; /* elements of maps that end in a lane */
@@ -175,6 +175,13 @@ static struct term term_of(const struct conv_row *conv, bool is_first,
     return term;
 }
 
+static struct term network_term(const struct network_terms *network, size_t i)
+{
+    return network->terms ? network->terms[i]
+                          : term_of(&network->description->convs[i], i == 0,
+                                    network->lane);
+}
+
 /* Where channels are handled in lanes, all that lies between convolutions is
  * as much wider as their outputs are, and what ends within a lane is
  * ragged. */
@@ -187,9 +194,9 @@ static void count_lanes(struct network_terms *network)
         return;
     for (size_t i = 0; i < own->n_convs; i++) {
         const struct conv_row *conv = &own->convs[i];
-        double elements = (double)conv->out * network->terms[i].pixels;
-        double padded = widened((double)conv->out, network->lane) *
-                        network->terms[i].pixels;
+        double pixels = network_term(network, i).pixels;
+        double elements = (double)conv->out * pixels;
+        double padded = widened((double)conv->out, network->lane) * pixels;
 
         exact += elements;
         wide += padded;
@@ -228,7 +235,7 @@ static void count_traffic(struct network_terms *network)
     }
 }
 
-/* Puts the terms into *terms, which has room for them. */
+/* Puts the terms into *terms, which has room for them; NULL: nowhere. */
 static void network_fill(struct network_terms *network,
                          const struct description *description,
                          enum stage stage, double lane, struct term *terms)
@@ -238,7 +245,6 @@ static void network_fill(struct network_terms *network,
     *network = (struct network_terms){
         .description = description,
         .terms = terms,
-        .n_terms = description->n_convs,
         .parameters = counts->parameters,
         .n_convs = (double)description->n_convs,
         .n_norms = counts->n_norm,
@@ -251,7 +257,7 @@ static void network_fill(struct network_terms *network,
         network->n_norms = 0;
         network->n_others = counts->n_concat + counts->n_max_pool;
     }
-    for (size_t i = 0; i < description->n_convs; i++)
+    for (size_t i = 0; terms && i < description->n_convs; i++)
         terms[i] = term_of(&description->convs[i], i == 0, lane);
     count_traffic(network);
     count_lanes(network);
@@ -327,9 +333,11 @@ static struct line latency_model_line_of(const struct network_terms *network,
 
     if (network->is_training)
         start += q[PARAMETERS] * network->parameters * 1e-6;
-    for (size_t i = 0; i < network->n_terms; i++)
-        latency_model_add_term(&line, &network->terms[i], q,
-                               network->is_training);
+    for (size_t i = 0; i < network->description->n_convs; i++) {
+        struct term term = network_term(network, i);
+
+        latency_model_add_term(&line, &term, q, network->is_training);
+    }
     for (int small = 0; small < 2; small++) {
         line.slope[small] += traffic;
         line.start[small] += start;
@@ -360,18 +368,14 @@ static void latency_model_take_exp(const double *log_value, double *q)
 double latency_predict(const struct physical *physical,
                        const struct description *description, double batch)
 {
-    struct term *terms = mem_array(description->n_convs + 1, sizeof *terms);
     double q[N_FITTED];
     struct network_terms network;
     struct line line;
 
-    if (!terms)
-        return NAN;
     network_fill(&network, description, physical->stage,
-                 physical_lane(physical), terms);
+                 physical_lane(physical), NULL);
     latency_model_take_exp(physical->log_value, q);
     line = latency_model_line_of(&network, q);
-    mem_free(terms);
     return line_at(&line, batch);
 }
 

@@ -24,9 +24,11 @@ struct onnx_shape_choice {
 struct onnx_options {
     const struct onnx_shape_choice *shapes;
     size_t n_shapes;
-    bool may_read_outside;   /* external data outside of the model's folder */
-    size_t max_folded_bytes; /* of a node that is computed once, when the model
-                                is loaded; 0: 1 GiB */
+    bool may_read_outside;    /* external data outside of the model's folder */
+    const char *outside_hint; /* what to do where it may not, for the error;
+                                 NULL: nothing is said */
+    size_t max_folded_bytes;  /* of a node that is computed once, when the model
+                                 is loaded; 0: 1 GiB */
     struct sink *problems; /* a line for each op that is missing; NULL: none */
 };
 

@@ -14,6 +14,7 @@ struct onnx_data {
     struct pool *pool;
     const char *folder;    /* of the model; NULL: no other file is read */
     bool may_read_outside; /* of that folder */
+    const char *outside_hint;
 
     struct external_file *externals;
     size_t n_externals, externals_capacity;

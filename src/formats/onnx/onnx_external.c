@@ -59,7 +59,8 @@ onnx_external_read_entry(const struct onnx_tensor *tensor, const char *key,
 
 /* Whether the file, links followed, lies under the folder. */
 static enum assay_status check_inside(const char *folder, const char *path,
-                                      const char *location, struct error *err)
+                                      const char *location, const char *hint,
+                                      struct error *err)
 {
     char real_folder[PATH_MAX], real_path[PATH_MAX];
     size_t n;
@@ -74,8 +75,8 @@ static enum assay_status check_inside(const char *folder, const char *path,
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
                      "its external data %.100s lies outside of the model's "
-                     "folder; --allow-outside reads it all the same",
-                     location);
+                     "folder%s%s",
+                     location, hint ? "; " : "", hint ? hint : "");
 }
 
 static enum assay_status map_external(struct onnx_data *data,
@@ -92,7 +93,8 @@ static enum assay_status map_external(struct onnx_data *data,
     if (st)
         st = error_nomem(err, strlen(location), "a file name");
     if (!st && !data->may_read_outside)
-        st = check_inside(data->folder, path.text, location, err);
+        st = check_inside(data->folder, path.text, location, data->outside_hint,
+                          err);
     if (!st)
         st = mapped_file_open(path.text, bytes, err);
     str_release(&path);

@@ -95,7 +95,8 @@ static enum assay_status onnx_load_load(struct buffer *file, const char *path,
         .data = {.file = file,
                  .pool = pool,
                  .folder = folder,
-                 .may_read_outside = options->may_read_outside},
+                 .may_read_outside = options->may_read_outside,
+                 .outside_hint = options->outside_hint},
     };
     struct wire_bytes bytes = {buffer_data(file), buffer_bytes(file)};
     enum assay_status st = onnx_model_read(bytes, &messages, &model, err);

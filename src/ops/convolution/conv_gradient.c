@@ -32,11 +32,6 @@ struct conv_sides conv_sides_2d(const struct shape *large,
     return sides;
 }
 
-static int64_t conv_gradient_volume(const int64_t sizes[WINDOW_MAX_RANK])
-{
-    return sizes[0] * sizes[1] * sizes[2];
-}
-
 /* Along a side: positions [first, end) have the place of the kernel inside;
  * that of position 0 is `from`. */
 struct line {
@@ -158,7 +153,7 @@ void conv_to_large(const struct op_context *context,
                    const float *small, float *large)
 {
     const struct fitted_window *window = &sides->window;
-    int64_t places = conv_gradient_volume(window->kernel),
+    int64_t places = window_volume(window->kernel),
             channels = sides->large_channels;
     int64_t depth = channels / sides->groups;
     int64_t width = sides->small_channels / sides->groups;
@@ -170,12 +165,11 @@ void conv_to_large(const struct op_context *context,
         for (int64_t o = group * width; o < (group + 1) * width; o++) {
             const float *kernel = weight + (o * depth + c % depth) * places;
             const float *from = small + (n * sides->small_channels + o) *
-                                            conv_gradient_volume(window->out);
+                                            window_volume(window->out);
 
             for (int64_t k = 0; k < places; k++)
                 conv_gradient_spread(window, k, kernel[k], from,
-                                     large +
-                                         i * conv_gradient_volume(window->in));
+                                     large + i * window_volume(window->in));
         }
     }
 }
@@ -185,7 +179,7 @@ void conv_to_small(const struct op_context *context,
                    const float *large, float *small)
 {
     const struct fitted_window *window = &sides->window;
-    int64_t places = conv_gradient_volume(window->kernel),
+    int64_t places = window_volume(window->kernel),
             channels = sides->small_channels;
     int64_t depth = sides->large_channels / sides->groups;
     int64_t width = channels / sides->groups;
@@ -198,12 +192,11 @@ void conv_to_small(const struct op_context *context,
             const float *kernel = weight + (o * depth + c) * places;
             const float *from =
                 large + (n * sides->large_channels + first + c) *
-                            conv_gradient_volume(window->in);
+                            window_volume(window->in);
 
             for (int64_t k = 0; k < places; k++)
-                conv_gradient_collect(
-                    window, k, kernel[k], from,
-                    small + i * conv_gradient_volume(window->out));
+                conv_gradient_collect(window, k, kernel[k], from,
+                                      small + i * window_volume(window->out));
         }
     }
 }
@@ -213,7 +206,7 @@ void conv_to_weight(const struct op_context *context,
                     const float *large, float *weight)
 {
     const struct fitted_window *window = &sides->window;
-    int64_t places = conv_gradient_volume(window->kernel);
+    int64_t places = window_volume(window->kernel);
     int64_t depth = sides->large_channels / sides->groups;
     int64_t width = sides->small_channels / sides->groups;
     int64_t n_weights = sides->small_channels * depth * places;
@@ -227,9 +220,9 @@ void conv_to_weight(const struct op_context *context,
         for (int64_t n = 0; n < sides->images; n++)
             sum += correlate(window, i % places,
                              small + (n * sides->small_channels + o) *
-                                         conv_gradient_volume(window->out),
+                                         window_volume(window->out),
                              large + (n * sides->large_channels + from) *
-                                         conv_gradient_volume(window->in));
+                                         window_volume(window->in));
         weight[i] = (float)sum;
     }
 }

@@ -4,6 +4,7 @@
 #include "ops/attr_fields.h"
 #include "ops/convolution/conv_channels_internal.h"
 #include "ops/convolution/conv_gradient_internal.h"
+#include "ops/convolution/conv_nd_internal.h"
 #include "ops/gradient_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
@@ -12,25 +13,40 @@
 
 enum { X, WEIGHT, BIAS, INPUTS };
 
-static enum assay_status
-conv_nd_check_shapes(const struct conv_nd_attrs *attrs,
-                     const struct tensor *const *inputs, struct error *err)
+enum assay_status conv_nd_check(const struct tensor *const *inputs,
+                                const struct conv_nd_rule *rule,
+                                struct error *err)
 {
     const struct shape *x = &inputs[X]->shape, *w = &inputs[WEIGHT]->shape;
     const struct shape *b = inputs[BIAS] ? &inputs[BIAS]->shape : NULL;
+    int64_t groups = rule->groups;
     char x_text[64], w_text[64];
+    bool fits = x->rank == rule->rank + 2 && w->rank == x->rank && groups > 0 &&
+                x->dims[1] % groups == 0;
 
-    if (x->rank == attrs->window.rank + 2 && w->rank == x->rank &&
-        attrs->groups > 0 && w->dims[0] % attrs->groups == 0 &&
-        x->dims[1] % attrs->groups == 0 &&
-        w->dims[1] == x->dims[1] / attrs->groups &&
-        (!b || (b->rank == 1 && b->dims[0] == w->dims[0])))
+    if (fits && rule->is_transposed)
+        fits = w->dims[0] == x->dims[1] &&
+               (!b || (b->rank == 1 && b->dims[0] == w->dims[1] * groups));
+    else if (fits)
+        fits = w->dims[0] % groups == 0 && w->dims[1] == x->dims[1] / groups &&
+               (!b || (b->rank == 1 && b->dims[0] == w->dims[0]));
+    if (fits)
         return ASSAY_OK;
     return error_set(
         err, ASSAY_BAD_INPUT,
         "x %s and weight %s in %lld groups do not fit, or the bias does not",
         shape_text(x, x_text, sizeof x_text),
-        shape_text(w, w_text, sizeof w_text), (long long)attrs->groups);
+        shape_text(w, w_text, sizeof w_text), (long long)groups);
+}
+
+void conv_nd_count(const struct tensor *weight, size_t elements,
+                   struct cost *cost)
+{
+    uint64_t each = 1;
+
+    for (int i = 1; i < weight->shape.rank; i++)
+        each *= (uint64_t)weight->shape.dims[i];
+    cost->macs += elements * each;
 }
 
 static enum assay_status conv_nd_fit(const struct node *node,
@@ -53,7 +69,11 @@ static enum assay_status conv_nd_infer(const struct node *node,
     const struct conv_nd_attrs *attrs = node->attrs;
     struct fitted_window fitted;
     struct shape y = {0};
-    enum assay_status st = conv_nd_check_shapes(attrs, inputs, err);
+    enum assay_status st =
+        conv_nd_check(inputs,
+                      &(struct conv_nd_rule){.rank = attrs->window.rank,
+                                             .groups = attrs->groups},
+                      err);
 
     if (!st)
         st = conv_nd_fit(node, inputs, &fitted, err);
@@ -95,11 +115,6 @@ static float conv_nd_window_sum(const struct fitted_window *window,
     return sum;
 }
 
-static int64_t conv_nd_volume(const int64_t sizes[WINDOW_MAX_RANK])
-{
-    return sizes[0] * sizes[1] * sizes[2];
-}
-
 /* Channel o of image n. */
 static void conv_nd_convolve_channel(const struct node *node,
                                      const struct fitted_window *window,
@@ -112,12 +127,12 @@ static void conv_nd_convolve_channel(const struct node *node,
     int64_t group = o / (w->dims[0] / groups), depth = w->dims[1];
     const float *x =
         tensor_f32(inputs[X]) + (n * inputs[X]->shape.dims[1] + group * depth) *
-                                    conv_nd_volume(window->in);
+                                    window_volume(window->in);
     const float *weight =
-        tensor_f32(inputs[WEIGHT]) + o * depth * conv_nd_volume(window->kernel);
+        tensor_f32(inputs[WEIGHT]) + o * depth * window_volume(window->kernel);
     float bias = inputs[BIAS] ? tensor_f32(inputs[BIAS])[o] : 0;
     float *to =
-        tensor_f32(y) + (n * w->dims[0] + o) * conv_nd_volume(window->out);
+        tensor_f32(y) + (n * w->dims[0] + o) * window_volume(window->out);
     int64_t at[WINDOW_MAX_RANK];
 
     for (at[0] = 0; at[0] < window->out[0]; at[0]++) {
@@ -127,8 +142,8 @@ static void conv_nd_convolve_channel(const struct node *node,
 
                 for (int64_t c = 0; c < depth; c++)
                     sum += conv_nd_window_sum(
-                        window, x + c * conv_nd_volume(window->in),
-                        weight + c * conv_nd_volume(window->kernel), at);
+                        window, x + c * window_volume(window->in),
+                        weight + c * window_volume(window->kernel), at);
                 *to++ = sum;
             }
         }
@@ -185,13 +200,8 @@ static void conv_nd_count_cost(const struct node *node,
                                const struct tensor *const *inputs,
                                const struct tensor *outputs, struct cost *cost)
 {
-    const struct shape *w = &inputs[WEIGHT]->shape;
-    uint64_t each = 1;
-
     (void)node;
-    for (int i = 1; i < w->rank; i++)
-        each *= (uint64_t)w->dims[i];
-    cost->macs += tensor_elements(&outputs[0]) * each;
+    conv_nd_count(inputs[WEIGHT], tensor_elements(&outputs[0]), cost);
 }
 
 static void conv_nd_channels(struct channels *channels, const struct node *node)

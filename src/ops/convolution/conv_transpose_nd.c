@@ -3,7 +3,7 @@
 #include "ops/attr_fields.h"
 #include "ops/convolution/conv_channels_internal.h"
 #include "ops/convolution/conv_gradient_internal.h"
-#include "ops/convolution/conv_nd.h"
+#include "ops/convolution/conv_nd_internal.h"
 #include "ops/gradient_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
@@ -13,27 +13,6 @@
 #include <string.h>
 
 enum { X, WEIGHT, BIAS, INPUTS };
-
-static enum assay_status
-conv_transpose_nd_check_shapes(const struct conv_transpose_nd_attrs *attrs,
-                               const struct tensor *const *inputs,
-                               struct error *err)
-{
-    const struct shape *x = &inputs[X]->shape, *w = &inputs[WEIGHT]->shape;
-    const struct shape *b = inputs[BIAS] ? &inputs[BIAS]->shape : NULL;
-    char x_text[64], w_text[64];
-
-    if (x->rank == attrs->window.rank + 2 && w->rank == x->rank &&
-        attrs->groups > 0 && w->dims[0] == x->dims[1] &&
-        x->dims[1] % attrs->groups == 0 &&
-        (!b || (b->rank == 1 && b->dims[0] == w->dims[1] * attrs->groups)))
-        return ASSAY_OK;
-    return error_set(
-        err, ASSAY_BAD_INPUT,
-        "x %s and weight %s in %lld groups do not fit, or the bias does not",
-        shape_text(x, x_text, sizeof x_text),
-        shape_text(w, w_text, sizeof w_text), (long long)attrs->groups);
-}
 
 /* The window as it moves over y, whose positions are the elements of x. */
 static enum assay_status
@@ -85,7 +64,12 @@ conv_transpose_nd_infer(const struct node *node,
     const struct conv_transpose_nd_attrs *attrs = node->attrs;
     struct fitted_window over;
     struct shape y = {0};
-    enum assay_status st = conv_transpose_nd_check_shapes(attrs, inputs, err);
+    enum assay_status st =
+        conv_nd_check(inputs,
+                      &(struct conv_nd_rule){.rank = attrs->window.rank,
+                                             .groups = attrs->groups,
+                                             .is_transposed = true},
+                      err);
 
     if (!st)
         st = conv_transpose_nd_fit(node, inputs, &over, err);
@@ -98,11 +82,6 @@ conv_transpose_nd_infer(const struct node *node,
         y.dims[2 + i] = over.in[WINDOW_MAX_RANK - attrs->window.rank + i];
     rule_set(&outputs[0], DTYPE_F32, &y);
     return ASSAY_OK;
-}
-
-static int64_t conv_transpose_nd_volume(const int64_t sizes[WINDOW_MAX_RANK])
-{
-    return sizes[0] * sizes[1] * sizes[2];
 }
 
 /* Adds one element of x, times the kernel, where its window lies in y. */
@@ -144,7 +123,7 @@ static void conv_transpose_nd_spread_channel(const struct node *node,
         ((const struct conv_transpose_nd_attrs *)node->attrs)->groups;
     const struct shape *w = &inputs[WEIGHT]->shape;
     int64_t each = w->dims[1], depth = w->dims[0] / groups, group = o / each;
-    int64_t size = conv_transpose_nd_volume(over->in);
+    int64_t size = window_volume(over->in);
     float *to = tensor_f32(y) + (n * each * groups + o) * size;
     float bias = inputs[BIAS] ? tensor_f32(inputs[BIAS])[o] : 0;
     int64_t at[WINDOW_MAX_RANK];
@@ -152,12 +131,11 @@ static void conv_transpose_nd_spread_channel(const struct node *node,
     for (int64_t i = 0; i < size; i++)
         to[i] = bias;
     for (int64_t c = group * depth; c < (group + 1) * depth; c++) {
-        const float *x =
-            tensor_f32(inputs[X]) +
-            (n * w->dims[0] + c) * conv_transpose_nd_volume(over->out);
+        const float *x = tensor_f32(inputs[X]) +
+                         (n * w->dims[0] + c) * window_volume(over->out);
         const float *kernel =
             tensor_f32(inputs[WEIGHT]) +
-            (c * each + o % each) * conv_transpose_nd_volume(over->kernel);
+            (c * each + o % each) * window_volume(over->kernel);
 
         for (at[0] = 0; at[0] < over->out[0]; at[0]++) {
             for (at[1] = 0; at[1] < over->out[1]; at[1]++) {
@@ -220,13 +198,8 @@ static void conv_transpose_nd_count_cost(const struct node *node,
                                          const struct tensor *outputs,
                                          struct cost *cost)
 {
-    const struct shape *w = &inputs[WEIGHT]->shape;
-    uint64_t each = 1;
-
     (void)node, (void)outputs;
-    for (int i = 1; i < w->rank; i++)
-        each *= (uint64_t)w->dims[i];
-    cost->macs += tensor_elements(inputs[X]) * each;
+    conv_nd_count(inputs[WEIGHT], tensor_elements(inputs[X]), cost);
 }
 
 static void conv_transpose_nd_channels(struct channels *channels,

@@ -60,6 +60,11 @@ static inline void window_reach(const struct fitted_window *fitted, int side,
         *end = fitted->kernel[side];
 }
 
+static inline int64_t window_volume(const int64_t sizes[WINDOW_MAX_RANK])
+{
+    return sizes[0] * sizes[1] * sizes[2];
+}
+
 /* The window as the attributes of an op that has one, in text and in ONNX;
  * there, without the kernel's size, which convolutions have in their weights.
  */

@@ -23,27 +23,14 @@ static enum assay_status max_pool2d_infer(const struct node *node,
                                           struct error *err)
 {
     const struct max_pool2d_attrs *attrs = max_pool2d_attrs(node);
-    enum assay_status st = rule_rank(inputs, 0, 4, err);
-    struct shape y = inputs[0]->shape;
 
-    if (st)
-        return st;
-    for (int i = 0; i < 2; i++) {
-        y.dims[2 + i] =
-            rule_windows(y.dims[2 + i], attrs->kernel[i], attrs->stride[i], 1,
-                         attrs->before[i], attrs->after[i], attrs->ceil);
-        if (y.dims[2 + i] <= 0)
-            return error_set(err, ASSAY_BAD_INPUT,
-                             "a window of %lld does not fit into %lld",
-                             (long long)attrs->kernel[i],
-                             (long long)inputs[0]->shape.dims[2 + i]);
-        if (attrs->kernel[i] > RULE_MAX_POOL)
-            return error_set(err, ASSAY_UNSUPPORTED,
-                             "a window of %lld; %d is the most",
-                             (long long)attrs->kernel[i], RULE_MAX_POOL);
-    }
-    rule_set(&outputs[0], DTYPE_F32, &y);
-    return ASSAY_OK;
+    return rule_pool2d(inputs,
+                       &(struct pool2d_rule){.kernel = attrs->kernel,
+                                             .stride = attrs->stride,
+                                             .before = attrs->before,
+                                             .after = attrs->after,
+                                             .ceil = attrs->ceil},
+                       outputs, err);
 }
 
 /* Where in the plane the largest is; the first of equals, -1 of nothing. */

@@ -246,11 +246,6 @@ quantized_infer_conv(const struct node *node,
     return st;
 }
 
-static int64_t quantized_volume(const int64_t sizes[WINDOW_MAX_RANK])
-{
-    return sizes[0] * sizes[1] * sizes[2];
-}
-
 /* One channel of x under one channel of the kernel, at one position. */
 static int64_t quantized_window_sum(const struct fitted_window *window,
                                     const int64_t *x, const int64_t *w,
@@ -292,8 +287,8 @@ static void quantized_convolve_channel(const struct fitted_window *window,
                 *y = 0;
                 for (int64_t c = 0; c < channels; c++)
                     *y += quantized_window_sum(
-                        window, x + c * quantized_volume(window->in),
-                        w + c * quantized_volume(window->kernel), at);
+                        window, x + c * window_volume(window->in),
+                        w + c * window_volume(window->kernel), at);
             }
         }
     }
@@ -324,9 +319,9 @@ static enum assay_status convolve(const struct op_context *context,
             &window, channels,
             tensor_i64(x) +
                 (i / outputs * x->shape.dims[1] + group * channels) *
-                    quantized_volume(window.in),
-            tensor_i64(w) + o * channels * quantized_volume(window.kernel),
-            tensor_i64(sums) + i * quantized_volume(window.out));
+                    window_volume(window.in),
+            tensor_i64(w) + o * channels * window_volume(window.kernel),
+            tensor_i64(sums) + i * window_volume(window.out));
     }
     return ASSAY_OK;
 }
