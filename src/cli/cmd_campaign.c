@@ -4,6 +4,7 @@
 
 #include "base/cache.h"
 #include "base/file.h"
+#include "base/scanner.h"
 #include "base/units.h"
 #include "cli/campaign_launch.h"
 #include "cli/campaign_learn.h"
@@ -345,14 +346,18 @@ static enum assay_status launch(const struct campaign_job *job,
 
 static enum assay_status read_shard(struct campaign_job *job, struct error *err)
 {
-    const char *text = job->settings->shard;
-    int end = 0;
+    enum { most = 999999 };
+    const char *text = job->settings->shard, *at = text;
+    uint64_t k, n;
 
     if (!text)
         return ASSAY_OK;
-    if (sscanf(text, "%6zu/%6zu%n", &job->shard, &job->n_shards, &end) == 2 &&
-        !text[end] && job->shard >= 1 && job->shard <= job->n_shards)
+    if (scan_number(&at, most, &k) && scan_word(&at, "/") &&
+        scan_number(&at, most, &n) && !*at && k >= 1 && k <= n) {
+        job->shard = k;
+        job->n_shards = n;
         return ASSAY_OK;
+    }
     return error_set(err, ASSAY_BAD_USAGE,
                      "--shard wants K/N, as 2/8 for the second of eight parts, "
                      "not '%s'",

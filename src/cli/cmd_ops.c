@@ -75,7 +75,8 @@ static size_t count_types(const struct op_list *list)
     size_t n = 0;
 
     for (size_t i = 0; i < list->n; i++)
-        n += !i || strcmp(list->items[i].op_type, list->items[i - 1].op_type);
+        n += !i ||
+             strcmp(list->items[i].op_type, list->items[i - 1].op_type) != 0;
     return n;
 }
 

@@ -326,7 +326,7 @@ static enum assay_status paint(const struct dataset *dataset, size_t i,
     struct mask mask = {0};
     enum assay_status st = ASSAY_OK;
     double *waves =
-        mem_array((size_t)(image->width + image->height), sizeof *waves);
+        mem_array((size_t)image->width + (size_t)image->height, sizeof *waves);
 
     if (!waves)
         return error_nomem(err, sizeof *waves, "a texture");

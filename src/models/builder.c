@@ -227,7 +227,8 @@ uint32_t builder_conv(struct builder *builder, const char *name,
                                   layer->kernel, layer->kernel);
     struct conv2d_attrs attrs = conv2d_defaults();
     double area = (double)(layer->kernel * layer->kernel);
-    double fan_in = (double)(layer->in / groups) * area;
+    int64_t depth = layer->in / groups;
+    double fan_in = (double)depth * area;
     uint32_t inputs[CONV2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     uint32_t y;
 

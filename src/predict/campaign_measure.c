@@ -5,6 +5,7 @@
 #include "base/doubles.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/scanner.h"
 #include "engine/engine.h"
 #include "engine/optimizer.h"
 #include "formats/model_file.h"
@@ -305,10 +306,10 @@ double campaign_own_mb(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[128];
-    long long kb = 0;
+    uint64_t kb = 0;
 
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "VmData: %lld kB", &kb) == 1)
+        if (scan_field(line, "VmData", &kb))
             break;
     }
     if (file)

@@ -4,6 +4,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/processor.h"
+#include "base/scanner.h"
 #include "base/units.h"
 
 #include <stdio.h>
@@ -27,14 +28,14 @@ static struct machine_memory machine_memory(void)
     struct machine_memory memory = {0};
     FILE *file = fopen("/proc/meminfo", "r");
     char line[128];
-    long long kb;
+    uint64_t kb;
 
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "MemTotal: %lld kB", &kb) == 1)
+        if (scan_field(line, "MemTotal", &kb))
             memory.total = (double)kb / 1024;
-        else if (sscanf(line, "MemAvailable: %lld kB", &kb) == 1)
+        else if (scan_field(line, "MemAvailable", &kb))
             memory.available = (double)kb / 1024;
-        else if (sscanf(line, "MemFree: %lld kB", &kb) == 1)
+        else if (scan_field(line, "MemFree", &kb))
             memory.free = (double)kb / 1024;
     }
     if (file)

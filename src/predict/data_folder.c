@@ -1,6 +1,7 @@
 /* predict/data_folder.c - see data_folder.h. */
 #include "predict/data_folder.h"
 
+#include "base/scanner.h"
 #include "predict/data_folder_internal.h"
 
 #include <math.h>
@@ -207,18 +208,20 @@ static enum assay_status read_denses(struct data_reading *reading,
     enum assay_status st = ASSAY_OK;
 
     while (!st && *text) {
-        long long in = 0, out = 0;
-        int used = 0;
+        enum { most = 99999999 };
+        const char *at = text;
+        uint64_t in = 0, out = 0;
 
-        if (sscanf(text, "%8lldx%8lld%n", &in, &out, &used) < 2 || in < 1 ||
-            out < 1 || (text[used] && text[used] != ';'))
+        if (!scan_number(&at, most, &in) || !scan_word(&at, "x") ||
+            !scan_number(&at, most, &out) || in < 1 || out < 1 ||
+            (*at && *at != ';'))
             return error_set(err, ASSAY_BAD_INPUT,
                              "%s line %zu, column fc_layers: '%.40s' is not "
                              "INxOUT;INxOUT",
                              str_text(&reading->csv.name), reading->csv.line,
                              text);
-        st = description_add_dense(description, in, out, err);
-        text += used + (text[used] == ';');
+        st = description_add_dense(description, (int64_t)in, (int64_t)out, err);
+        text = at + (*at == ';');
     }
     return st;
 }

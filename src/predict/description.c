@@ -151,9 +151,11 @@ bool conv_is_depthwise(const struct conv_row *conv)
 
 double conv_macs(const struct conv_row *conv)
 {
+    int64_t depth = conv->in / conv->groups;
+
     return (double)(conv_out(conv, 0) * conv_out(conv, 1)) *
-           (double)(conv->kernel[0] * conv->kernel[1]) *
-           (double)(conv->in / conv->groups) * (double)conv->out;
+           (double)(conv->kernel[0] * conv->kernel[1]) * (double)depth *
+           (double)conv->out;
 }
 
 double description_macs(const struct description *description)

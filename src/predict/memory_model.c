@@ -129,9 +129,9 @@ static double packed_bytes(const struct wide *wide)
 {
     const struct conv_row *conv = wide->conv;
     double taps = (double)(conv->kernel[0] * conv->kernel[1]);
+    int64_t depth = conv->in / conv->groups;
 
-    return 4 * taps * wide->out *
-           (conv->groups > 1 ? (double)(conv->in / conv->groups) : wide->in);
+    return 4 * taps * wide->out * (conv->groups > 1 ? (double)depth : wide->in);
 }
 
 static bool is_ragged(const struct wide *wide)

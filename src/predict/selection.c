@@ -2,6 +2,7 @@
 #include "predict/selection.h"
 
 #include "base/mem.h"
+#include "base/scanner.h"
 #include "base/vec.h"
 
 #include <stdio.h>
@@ -53,33 +54,28 @@ static enum assay_status read_levels(const char *text, const char *at, size_t n,
                                      int64_t *first, int64_t *last,
                                      struct error *err)
 {
+    enum { most = 999999999 };
     char word[24];
-    long long low = 0, high = max_level;
-    int used = 0;
+    const char *end = word;
+    uint64_t low = 0, high = max_level;
+    bool is_range, has_any;
 
     if (n >= sizeof word)
         return selection_refuse(text, at, "a level is wanted", err);
     memcpy(word, at, n);
     word[n] = '\0';
-    if (sscanf(word, "%9lld..%9lld%n", &low, &high, &used) != 2 || word[used]) {
-        used = 0;
-        low = 0;
-        high = max_level;
-        if (sscanf(word, "%9lld..%n", &low, &used) == 1 && used && !word[used])
-            high = max_level;
-        else if ((used = 0, sscanf(word, "..%9lld%n", &high, &used)) == 1 &&
-                 !word[used])
-            low = 0;
-        else if ((used = 0, sscanf(word, "%9lld%n", &low, &used)) == 1 &&
-                 !word[used])
-            high = low;
-        else
-            return selection_refuse(text, at, "a level is wanted", err);
-    }
-    if (low < 0 || high > max_level || low > high)
+    has_any = scan_number(&end, most, &low);
+    is_range = scan_word(&end, "..");
+    if (is_range)
+        has_any |= scan_number(&end, most, &high);
+    else
+        high = low;
+    if (!has_any || *end)
+        return selection_refuse(text, at, "a level is wanted", err);
+    if (high > max_level || low > high)
         return selection_refuse(text, at, "levels lie between 0 and 95", err);
-    *first = low;
-    *last = high;
+    *first = (int64_t)low;
+    *last = (int64_t)high;
     return ASSAY_OK;
 }
 

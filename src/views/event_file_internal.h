@@ -22,7 +22,7 @@ struct event_time {
 enum assay_status event_version(struct sink *sink, double wall,
                                 struct error *err);
 enum assay_status event_scalar(struct sink *sink, struct event_time when,
-                               const char *tag, double value,
+                               const char *tag, double number,
                                struct error *err);
 /* A JPEG or PNG as it is. */
 enum assay_status event_image(struct sink *sink, struct event_time when,

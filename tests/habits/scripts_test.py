@@ -8,6 +8,7 @@ import contextlib
 import io
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -327,6 +328,97 @@ class Watch(unittest.TestCase):
         self.watch.take(" 1/2 Test  #1: slow_test ...***Failed  3 sec\n", 126)
         self.assertIn("still running: other_test (18 s)\n",
                       self.watch.tell(126))
+
+
+@unittest.skipUnless(shutil.which("git"), "git is missing")
+class Lint(Tree):
+    """lint.sh in a clone, with linters that only say what they are given."""
+
+    def setUp(self):
+        super().setUp()
+        self.tools = self.root / "tools"
+        self.clone = self.root / "clone"
+        for name in ("clang-format", "shellcheck"):
+            self.write(f"tools/{name}", "#!/bin/sh\n")
+        self.write("tools/clang-tidy", "#!/bin/sh\n"
+                   "for file in \"$@\"; do :; done\n"
+                   "echo \"tidy $file\"\n"
+                   "! grep -q bad \"$file\"\n")
+        for tool in self.tools.iterdir():
+            tool.chmod(0o755)
+        self.write("clone/scripts/lint.sh",
+                   (ROOT / "scripts/lint.sh").read_text())
+        for name in ("a", "b", "c"):
+            self.write(f"clone/src/base/{name}.c",
+                       f'#include "base/{name}.h"\n')
+            self.write(f"clone/src/base/{name}.h", "")
+        self.write("clone/src/base/other.c", "bad, but not built here\n")
+        self.git("init", "-q", "-b", "main")
+        self.commit()
+
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.c",
+                        *words], cwd=self.clone, check=True,
+                       capture_output=True)
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "x")
+
+    def lint(self, *words, clone=None, **environment):
+        clone = clone or self.clone
+        (clone / "build").mkdir(exist_ok=True)
+        (clone / "build/compile_commands.json").write_text("".join(
+            f'  "file": "{clone}/src/base/{name}.c",\n' for name in "abc"))
+        environment["PATH"] = f"{self.tools}:{os.environ['PATH']}"
+        done = subprocess.run(["sh", "scripts/lint.sh", "build", *words],
+                              cwd=clone, env={**os.environ, **environment},
+                              text=True, capture_output=True)
+        tidied = sorted(line.split("/")[-1] for line in
+                        done.stdout.splitlines() if line.startswith("tidy "))
+        return done, tidied
+
+    def test_sources_that_changed_and_those_of_a_changed_header_are_linted(self):
+        self.write("clone/src/base/a.c", "int a;\n")
+        self.write("clone/src/base/b.h", "int b;\n")
+        self.commit()
+        done, tidied = self.lint("changed")
+        self.assertEqual((done.returncode, tidied), (0, ["a.c", "b.c"]))
+        self.assertIn("2 of 2 changed files", done.stdout)
+        self.assertEqual(self.lint()[1], ["a.c", "b.c", "c.c"])
+
+    def test_changes_are_counted_from_the_last_commit_that_passed(self):
+        base = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True,
+                                       cwd=self.clone).strip()
+        for name in ("a", "b"):
+            self.write(f"clone/src/base/{name}.c", "int x;\n")
+            self.commit()
+        self.assertEqual(self.lint("changed")[1], ["b.c"])
+        self.assertEqual(self.lint("changed", ASSAY_LINT_BASE=base)[1],
+                         ["a.c", "b.c"])
+        self.write("clone/build/lint.passed", base + "\n")
+        self.assertEqual(self.lint("changed")[1], ["a.c", "b.c"])
+        self.write("clone/build/lint.passed", "0123456789\n")
+        self.assertEqual(self.lint("changed")[1], ["b.c"])
+
+    def test_a_clone_without_history_is_linted_as_far_as_time_goes(self):
+        self.write("clone/src/base/a.c", "int a;\n")
+        self.commit()
+        shallow = self.root / "shallow"
+        self.git("clone", "-q", "--depth", "1", f"file://{self.clone}",
+                 str(shallow))
+        self.assertEqual(self.lint("changed", clone=shallow)[1],
+                         ["a.c", "b.c", "c.c"])
+        done, tidied = self.lint("changed", clone=shallow,
+                                 ASSAY_LINT_SECONDS="0")
+        self.assertEqual((done.returncode, tidied), (0, []))
+        self.assertIn("0 of 3 changed files, 3 left", done.stdout)
+
+    def test_a_finding_is_a_failure(self):
+        self.write("clone/src/base/c.c", "bad\n")
+        self.commit()
+        self.assertEqual(self.lint("changed")[0].returncode, 1)
+        self.assertEqual(self.lint()[0].returncode, 1)
 
 
 class Build(Tree):

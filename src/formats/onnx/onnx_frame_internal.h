@@ -103,7 +103,7 @@ enum assay_status onnx_nodes_import(struct onnx_frame *frame,
 /* An order of the nodes in which each comes behind those it reads from: the
  * file's own where that is one. The caller frees it. */
 enum assay_status onnx_nodes_sort(const struct onnx_node *nodes, size_t n,
-                                  uint32_t **order, struct error *err);
+                                  uint32_t **out, struct error *err);
 /* Finds every op of the model that cannot be imported, also those in bodies
  * and functions. */
 enum assay_status onnx_check_ops(const struct onnx_importer *importer,

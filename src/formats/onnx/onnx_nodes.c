@@ -45,14 +45,15 @@ enum assay_status onnx_functions_note(struct onnx_importer *importer,
     for (size_t i = 0; !st && i < model->n_functions; i++) {
         const struct onnx_function *function = &model->functions[i];
 
-        if (onnx_nodes_make_key(&key, function->domain, function->name))
-            st = error_nomem(err, key.n, "the functions of a model");
-        else if (map_find(&importer->functions, key.text, key.n, NULL))
+        st = onnx_nodes_make_key(&key, function->domain, function->name);
+        if (!st && map_find(&importer->functions, key.text, key.n, NULL))
             st = error_set(err, ASSAY_BAD_INPUT,
                            "it has two functions '%.80s' of the domain '%.80s'",
                            function->name, function->domain);
-        else if (map_put(&importer->functions, key.text, key.n, i))
-            st = error_nomem(err, key.n, "the functions of a model");
+        if (!st)
+            st = map_put(&importer->functions, key.text, key.n, i);
+        if (st == ASSAY_NOMEM)
+            error_nomem(err, key.n, "the functions of a model");
     }
     str_release(&key);
     return st;

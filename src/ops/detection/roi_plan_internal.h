@@ -31,7 +31,7 @@ struct roi_axis {
 };
 
 /* 0: down, 1: across. */
-struct roi_axis roi_plan_axis(const struct roi *roi, const void *plan,
+struct roi_axis roi_plan_axis(const struct roi *roi, const void *memory,
                               int which);
 
 /* Whether lines i to i + 3 are neighbours in the map. */

@@ -24,7 +24,7 @@ bool roi_sample(float start, float bin_size, int64_t bin, int64_t i,
 /* What a box reads, whatever the channel; made once, in memory of
  * roi_plan_bytes(). */
 size_t roi_plan_bytes(const struct roi_align_attrs *attrs);
-void roi_plan(const struct roi *roi, void *plan);
+void roi_plan(const struct roi *roi, void *memory);
 
 enum { ROI_LANES = 16 }; /* channels of a block */
 
