@@ -121,7 +121,7 @@ static enum assay_status make_campaign(struct study *study, bool is_new,
     if (!st)
         st = campaign_config_read(&study->config, str_text(&path), err);
     if (!st)
-        st = campaign_make_networks(&study->config, NULL, NULL, err);
+        st = campaign_make_networks(&study->config, NULL, err);
     if (!st)
         st = campaign_list_tests(&study->config, &study->tests, err);
     if (!st)
