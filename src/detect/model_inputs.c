@@ -178,7 +178,7 @@ static enum assay_status settle_recipe(struct model_inputs *inputs,
 {
     const int64_t *dims = inputs->shapes[0].dims;
     struct recipe *recipe = &inputs->recipe;
-    struct image_axes axes;
+    struct image_axes axes = {0};
     char text[64];
 
     (void)find_axes(&inputs->shapes[0], &axes); /* it is one of images */

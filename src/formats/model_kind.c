@@ -358,11 +358,6 @@ enum assay_status model_kind_check(const char *path, struct error *err)
         return error_errno(err, errno, "cannot read %s", path);
     if (S_ISDIR(info.st_mode))
         return tell_folder(path, err);
-    if (!S_ISREG(info.st_mode)) /* opening a pipe would wait for a writer */
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "cannot read %s: it is a pipe or a device; save the "
-                         "model as a file",
-                         path);
     st = mapped_file_open(path, &file, err);
     if (st)
         return st;

@@ -82,10 +82,10 @@ TEST(what_a_file_has_lost_reads_as_zeros_and_is_told_by_its_name)
 static void *touch_all(void *context)
 {
     const struct mapped *file = context;
-    volatile unsigned sum = 0;
+    const volatile unsigned char *bytes = file->bytes;
 
     for (size_t i = 0; i < file->n; i += 64)
-        sum += file->bytes[i];
+        (void)bytes[i];
     return NULL;
 }
 

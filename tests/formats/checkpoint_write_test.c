@@ -256,8 +256,12 @@ TEST(a_changed_bit_of_an_archive_is_refused_by_the_name_of_its_entry)
         char *data;
 
         for (size_t entry = 0;; entry++) { /* the one of that name */
+            size_t before;
+
             data = entry_data(&bytes, entry, &n);
-            if (memmem(data - 80, 80, names[i], strlen(names[i])))
+            before = (size_t)(data - bytes.text);
+            before = before < 80 ? before : 80;
+            if (memmem(data - before, before, names[i], strlen(names[i])))
                 break;
         }
         for (size_t k = 0; k < n; k++) {

@@ -182,7 +182,7 @@ TEST(pictures_archives_and_texts_are_named)
 TEST(a_pipe_is_refused_and_not_waited_for)
 {
     CHECK_INT(mkfifo(test_path("pipe"), 0600), 0);
-    check_one(test_path("pipe"), "it is a pipe or a device");
+    check_one(test_path("pipe"), "it is a pipe");
 }
 
 /* The sentence ends with what to do; a path that is long gives way to it. */

@@ -183,7 +183,7 @@ static enum assay_status keras_call_infer(struct keras_import *import,
     st = node_infer(node, refs, &output, err);
     if (!st)
         keras_know(import, node->outputs[0], &output.shape, is_sized);
-    return st;
+    return st ? st : import->st;
 }
 
 uint32_t keras_emit(struct keras_call *call, const struct op_class *op,

@@ -3,7 +3,7 @@
 # and peaks are remembered under it.
 XDG_CACHE_HOME=$PWD
 export XDG_CACHE_HOME
-unset ONEDNN_MAX_CPU_ISA DNNL_MAX_CPU_ISA
+unset ASSAY_CPU ONEDNN_MAX_CPU_ISA DNNL_MAX_CPU_ISA
 simd() {
     grep -o '"simd": "[^"]*"\|"machine.simd": "[^"]*"\|"is_cached": [a-z]*'
 }
