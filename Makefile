@@ -12,8 +12,8 @@
 #   make fuzz        each fuzz target for FUZZ_SECONDS=60
 #   make format      clang-format over every C file
 #   make lint        clang-format, clang-tidy and shellcheck, without a finding
-#   make lint-changed  the same, clang-tidy on what changed since the last commit
-#                    that passed
+#   make lint-changed  the same, the analyzer on what changed since the last
+#                    commit that passed
 #   make clean       removes build/ and build-*/
 #
 # Missing Debian packages are installed first where we may, and named where we
