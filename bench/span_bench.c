@@ -85,6 +85,37 @@ static double median_of(double *values)
     return values[n_rounds / 2];
 }
 
+static assay_lane_t lane;
+static assay_scope_t scope;
+
+static void one_given(int n)
+{
+    int64_t begin_ns = assay_clock_ns();
+
+    for (int i = 0; i < n; i++, begin_ns += 2)
+        assay_span_at(lane, scope, begin_ns, begin_ns + 1, NULL);
+}
+
+static void one_handle(int n)
+{
+    for (int i = 0; i < n; i++) {
+        assay_begin_scope(scope);
+        assay_end();
+    }
+}
+
+/* The median over rounds. */
+static void measure(const char *what, void (*work)(int), int n, double bar_ns)
+{
+    double works[n_rounds];
+
+    for (int i = 0; i < n_rounds; i++) {
+        usleep(pause_us);
+        works[i] = time_of(work, n);
+    }
+    bench_at_most(what, median_of(works), bar_ns, "ns");
+}
+
 /* One time against the other, taken in turn: the median over rounds. */
 static void compare(const char *what, void (*work)(int), void (*yardstick)(int),
                     int n, double bar)
@@ -110,12 +141,17 @@ int main(void)
     compare("span, not recording / two empty calls", one_span, two_calls,
             n_calls, 1.5);
     snprintf(path, sizeof path, "/var/tmp/span_bench.%d.assay", (int)getpid());
+    lane = assay_lane_open("queue", ASSAY_LANE_DEVICE);
+    scope = assay_scope(ASSAY_SCOPE_ROOT, "given", NULL);
     if (assay_start(path, NULL, &error)) {
         fprintf(stderr, "span_bench: %s\n", error.text);
         return 1;
     }
     compare("span, recording / two time stamps", one_span, two_stamps, n_spans,
             2.5);
+    compare("span by handle, recording / two time stamps", one_handle,
+            two_stamps, n_spans, 2.5);
+    measure("span given afterwards", one_given, n_spans, 200);
     if (assay_stop(&error)) {
         fprintf(stderr, "span_bench: %s\n", error.text);
         return 1;

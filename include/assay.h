@@ -8,7 +8,11 @@
 #define ASSAY_VERSION_MINOR 1
 #define ASSAY_VERSION_PATCH 0
 
+#include <assay/lane.h>
+#include <assay/memory.h>
+#include <assay/run.h>
 #include <assay/span.h>
 #include <assay/status.h>
+#include <assay/work.h>
 
 #endif

@@ -26,6 +26,11 @@
  * for that, for ten seconds at most; what does not find a place then is counted
  * as lost, in every run.
  *
+ * A child that is forked while something is recorded does not record: there
+ * assay_is_recording() is 0, every call returns at once, and assay_start() is
+ * ASSAY_UNSUPPORTED. The parent goes on as if nothing had happened. A program
+ * that the child starts with exec(3) may record.
+ *
  * All but assay_start(), assay_stop() and assay_fact() may be called in a
  * signal handler, whatever the signal has interrupted: malloc(3), or one of
  * these functions. They take no lock and nothing from malloc(3), and leave

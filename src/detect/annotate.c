@@ -74,17 +74,15 @@ static enum assay_status store_work(struct model_work *model,
 }
 
 enum assay_status annotate_run(const struct annotation *annotation,
-                               struct run **out, struct error *err)
+                               struct error *err)
 {
     const struct detect_options *options = annotation->options;
     const struct session *session = annotation->session;
     struct model_work model = {0};
-    struct run *run = NULL;
-    enum assay_status st = recorded_load(annotation->recorded, &run, err);
+    struct run *run = annotation->recorded->run;
+    enum assay_status st =
+        places_add(&model.places, run, session->graph, "model", err);
 
-    *out = NULL;
-    if (!st)
-        st = places_add(&model.places, run, session->graph, "model", err);
     if (!st)
         st = store_work(&model, session, err);
     if (!st)
@@ -106,12 +104,8 @@ enum assay_status annotate_run(const struct annotation *annotation,
     if (!st)
         st = run_seal(run, err);
     if (!st)
-        st = recorded_save(annotation->recorded, run, err);
+        st = recorded_save(annotation->recorded, err);
     places_release(&model.places);
     mem_free(model.work);
-    if (st)
-        run_free(run);
-    else
-        *out = run;
     return st;
 }

@@ -35,9 +35,9 @@ enum assay_status run_facts_state(struct run *run,
                                   const struct annotation *annotation,
                                   struct error *err);
 
-/* Takes the run out of the recording, adds to it, and writes options.run_path
- * where there is one. The caller frees *out, which is sealed. */
+/* Adds to the run that was recorded and saves it where it is to go. It is
+ * sealed, and stays with the recorded. */
 enum assay_status annotate_run(const struct annotation *annotation,
-                               struct run **out, struct error *err);
+                               struct error *err);
 
 #endif

@@ -73,7 +73,7 @@ static enum assay_status record_frames(struct job *job, struct error *err)
     if (!st)
         job->process = process_memory_read(
             options->weights, pool_usage(job->session.pool).held_bytes);
-    stopped = record_hand_over(&job->recorded, &stopping);
+    stopped = record_stop_run(&job->recorded, &stopping);
     if (!st && stopped)
         st = error_set(err, stopped, "%s", stopping.text);
     return st;
@@ -165,7 +165,9 @@ enum assay_status detect_run(const struct detect_options *options,
                                  .observer = &job.observer,
                                  .bare = &job.bare,
                                  .pacing = &job.pacing},
-            &report->run, err);
+            err);
+    if (!st && job.n_measured)
+        report->run = recorded_take_run(&job.recorded);
     if (!st)
         explain(&job);
     recorded_release(&job.recorded);

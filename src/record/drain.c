@@ -39,8 +39,10 @@ void recording_release(struct recording *recording)
     ticks_map_release(&recording->clock);
     detail_free(recording->detail);
     mem_free(recording->ids);
-    mem_free(recording->counters);
+    mem_free(recording->values.items);
     live_release(&recording->live);
+    given_release(&recording->given);
+    works_release(&recording->works);
     mem_free(recording->batch);
     *recording = (struct recording){0};
 }
@@ -71,6 +73,13 @@ static bool reserve_id(struct recording *recording, uint32_t number)
     return true;
 }
 
+static enum thread_kind lane_kind(const struct name *lane)
+{
+    return strcmp(lane->detail, thread_kind_text(THREAD_DEVICE)) == 0
+               ? THREAD_DEVICE
+               : THREAD_CPU;
+}
+
 static enum assay_status name_in_run(struct recording *recording,
                                      const struct name *name, struct error *err)
 {
@@ -85,7 +94,12 @@ static enum assay_status name_in_run(struct recording *recording,
     case NAME_COUNTER:
         return run_counter_add(recording->run, name->text,
                                name->detail ? name->detail : "", id, err);
+    case NAME_LANE:
+        return run_thread_add(recording->run, name->text, lane_kind(name), id,
+                              err);
     case NAME_THREAD: /* has no records */
+    case NAME_TEXT:   /* is not a thing of its own */
+    case NAME_SPACE:  /* is known to the run by its texts */
         break;
     }
     return ASSAY_OK;
@@ -124,8 +138,7 @@ static bool know(struct recording *recording, const struct name *name)
     return true;
 }
 
-/* The id of a name in the run; RUN_NONE where it cannot have one. */
-static uint32_t id_of(struct recording *recording, const struct name *name)
+uint32_t recording_id(struct recording *recording, const struct name *name)
 {
     if (name->number < recording->n_ids &&
         recording->ids[name->number] != RUN_NONE)
@@ -168,6 +181,17 @@ static void keep_sample(struct recording *recording,
         flush_batch(recording);
 }
 
+/* err: {0}, which costs too much to make twice for a sample. */
+static inline void show_sample(struct recording *recording,
+                               const struct sample *sample, struct error *err)
+{
+    if (is_kept(recording, sample))
+        keep_sample(recording, sample);
+    else if (is_candidate(recording, sample))
+        recording_fail(recording, detail_add(recording->detail, sample, err),
+                       err);
+}
+
 static void take_sample(struct recording *recording,
                         const struct sample *sample)
 {
@@ -179,11 +203,24 @@ static void take_sample(struct recording *recording,
         recording_fail(recording, st, &err);
         return;
     }
-    if (is_kept(recording, sample))
-        keep_sample(recording, sample);
-    else if (is_candidate(recording, sample))
-        recording_fail(recording, detail_add(recording->detail, sample, &err),
-                       &err);
+    show_sample(recording, sample, &err);
+}
+
+/* Its times are the caller's: what makes no sense of them is not the
+ * recording's failure. */
+void recording_take_given(struct recording *recording,
+                          const struct sample *sample)
+{
+    struct error err = {0};
+    enum assay_status st = run_count(recording->run, sample, &err);
+
+    if (!st) {
+        show_sample(recording, sample, &err);
+        return;
+    }
+    recording->ended.lost_spans++;
+    if (st != ASSAY_BAD_INPUT)
+        recording_fail(recording, st, &err);
 }
 
 static uint32_t phase_of(const struct drain_state *state)
@@ -201,7 +238,7 @@ static struct sample to_sample(struct recording *recording,
 
     return (struct sample){.scope = scope,
                            .phase = phase_of(&buffer->drain),
-                           .thread = buffer->lane,
+                           .thread = buffer->thread,
                            .iteration = record->iteration,
                            .start_ns = start_ns,
                            .duration_ns =
@@ -216,9 +253,10 @@ static int64_t without(int64_t duration_ns, int64_t child_ns)
 }
 
 static void take_span(struct recording *recording, struct thread_buffer *buffer,
-                      const struct record *record, uint32_t depth, uint32_t id)
+                      const struct record *record, uint32_t id)
 {
     struct drain_state *state = &buffer->drain;
+    uint32_t depth = record_depth(record);
     struct sample sample = to_sample(recording, buffer, record, id);
 
     sample.self_ns = without(sample.duration_ns, state->child_ns[depth + 1]);
@@ -239,6 +277,8 @@ static void take_iteration(struct recording *recording,
 
     sample.self_ns = without(sample.duration_ns, state->iteration_child_ns);
     state->in_iteration = false;
+    given_iteration(recording, sample.start_ns,
+                    sample.start_ns + sample.duration_ns, record->iteration);
     if (record->iteration == ITERATION_WARM_UP)
         recording->ended.warm_up++;
     else {
@@ -277,39 +317,6 @@ static void take_phase_begin(struct recording *recording,
     }
 }
 
-static void take_peak(struct recording *recording, const struct record *record)
-{
-    struct run_memory *memory = run_memory(recording->run);
-    uint32_t scope = RUN_NONE;
-
-    if (record->peak_bytes <= memory->peak_bytes) /* unknown is least */
-        return;
-    if (record->bytes != NAME_NONE)
-        scope = id_of(recording, names_at((uint32_t)record->bytes));
-    memory->peak_bytes = record->peak_bytes;
-    memory->peak_scope = scope == RUN_NONE ? RUN_ROOT : scope;
-    memory->peak_ns = ticks_map_ns(&recording->clock, record->end);
-}
-
-static void take_counter(struct recording *recording,
-                         const struct record *record, uint32_t counter)
-{
-    struct counter_sample sample = {.ticks = record->end, .counter = counter};
-    struct counter_sample *moved =
-        vec_reserve(recording->counters, &recording->counters_capacity,
-                    recording->n_counters + 1, sizeof *moved);
-
-    memcpy(&sample.value, &record->start, sizeof sample.value);
-    if (record->name == NAME_MEMORY)
-        take_peak(recording, record);
-    if (!moved) {
-        recording->ended.lost_spans++;
-        return;
-    }
-    recording->counters = moved;
-    recording->counters[recording->n_counters++] = sample;
-}
-
 static void take_record(struct recording *recording,
                         struct thread_buffer *buffer,
                         const struct record *record)
@@ -323,29 +330,43 @@ static void take_record(struct recording *recording,
     }
     if (record->name == NAME_MARK) {
         take_mark(&buffer->drain, record);
+        given_mark(recording, record);
         return;
     }
     if (record->name == NAME_PHASES) {
         take_phase_end(recording, &buffer->drain);
         return;
     }
-    name = names_at(record->name);
-    id = id_of(recording, name);
+    name = names_at(record_name(record));
+    if (name->kind == NAME_TEXT) {
+        works_add(recording, record, name);
+        return;
+    }
+    if (name->kind == NAME_SPACE) {
+        values_add_change(recording, record);
+        return;
+    }
+    id = recording_id(recording, name);
     if (id == RUN_NONE) {
         recording->ended.lost_spans++;
         return;
     }
     switch (name->kind) {
     case NAME_SCOPE:
-        take_span(recording, buffer, record, name->depth, id);
+        take_span(recording, buffer, record, id);
         return;
     case NAME_PHASE:
         take_phase_begin(recording, &buffer->drain, id);
         return;
     case NAME_COUNTER:
-        take_counter(recording, record, id);
+        values_add_counter(recording, record, id);
+        return;
+    case NAME_LANE:
+        given_add(recording, record, id);
         return;
     case NAME_THREAD:
+    case NAME_TEXT:
+    case NAME_SPACE:
         return;
     }
 }
@@ -366,44 +387,23 @@ void recording_drain(struct recording *recording, struct thread_buffer *buffer)
     flush_batch(recording);
 }
 
-static int compare_times(const void *left, const void *right)
+static void settle_given(struct recording *recording, uint64_t horizon_ticks)
 {
-    const struct counter_sample *a = left, *b = right;
-
-    return (a->ticks > b->ticks) - (a->ticks < b->ticks);
-}
-
-static enum assay_status count_value(struct recording *recording,
-                                     const struct counter_sample *sample,
-                                     struct error *err)
-{
-    int64_t time_ns = ticks_map_ns(&recording->clock, sample->ticks);
-    enum assay_status st = run_counter_count(recording->run, sample->counter,
-                                             time_ns, sample->value, err);
-
-    if (!st && sample->counter == recording->ids[NAME_MEMORY] &&
-        live_add(&recording->live, time_ns, sample->value))
-        st = error_nomem(err, sizeof(struct counter_point),
-                         "the live bytes of an iteration");
-    return st;
+    if (recording->given.n == 0)
+        return;
+    given_settle(recording,
+                 horizon_ticks == UINT64_MAX
+                     ? INT64_MAX
+                     : ticks_map_ns(&recording->clock, horizon_ticks));
+    flush_batch(recording);
 }
 
 void recording_settle(struct recording *recording, uint64_t horizon_ticks)
 {
     struct error err = {0};
-    enum assay_status st = ASSAY_OK;
-    size_t n = 0;
+    enum assay_status st = values_settle(recording, horizon_ticks, &err);
 
-    if (recording->n_counters)
-        qsort(recording->counters, recording->n_counters,
-              sizeof *recording->counters, compare_times);
-    while (n < recording->n_counters &&
-           recording->counters[n].ticks < horizon_ticks && !st)
-        st = count_value(recording, &recording->counters[n++], &err);
-    recording->n_counters -= n;
-    if (n)
-        memmove(recording->counters, recording->counters + n,
-                recording->n_counters * sizeof *recording->counters);
+    settle_given(recording, horizon_ticks);
     if (!st && recording->detail)
         st = detail_settle(recording->detail, &err);
     recording_fail(recording, st, &err);

@@ -19,6 +19,9 @@ enum {
     chunk_bytes = 1 << 14
 };
 
+_Static_assert((uint64_t)part_names *max_parts <= UINT64_C(1) << NAME_BITS,
+               "a number has room in NAME_BITS");
+
 static const struct name given[NAMES_GIVEN] = {
     [NAME_ROOT] = {.number = NAME_ROOT, .kind = NAME_SCOPE, .text = ""},
     [NAME_MARK] = {.number = NAME_MARK, .kind = NAME_SCOPE, .text = ""},
@@ -32,6 +35,12 @@ static const struct name given[NAMES_GIVEN] = {
                      .text = "memory",
                      .detail = "bytes"},
     [NAME_THREADS] = {.number = NAME_THREADS, .kind = NAME_THREAD, .text = ""},
+    [NAME_LANES] = {.number = NAME_LANES, .kind = NAME_LANE, .text = ""},
+    [NAME_SPACES] = {.number = NAME_SPACES, .kind = NAME_SPACE, .text = ""},
+    [NAME_WORK] = {.number = NAME_WORK, .kind = NAME_TEXT, .text = ""},
+    [NAME_PARAMETERS] = {.number = NAME_PARAMETERS,
+                         .kind = NAME_TEXT,
+                         .text = ""},
 };
 
 /* Names by number, in parts that are made when they are needed. */
@@ -118,6 +127,42 @@ const struct name *names_at(uint32_t number)
 {
     return number < NAMES_GIVEN ? &given[number]
                                 : atomic_load(place_of(number));
+}
+
+uint32_t names_count(void)
+{
+    return atomic_load(&n_numbers);
+}
+
+const struct name *names_find(uint32_t number)
+{
+    _Atomic(const struct name *) *place;
+
+    if (number < NAMES_GIVEN)
+        return &given[number];
+    if (number >= (uint32_t)part_names * max_parts)
+        return NULL;
+    place = place_of(number);
+    return place ? atomic_load(place) : NULL;
+}
+
+/* A name that lost the race of two threads is found too: it has the same texts
+ * below the same parent, and is the same scope in a run. */
+const struct name *names_find_scope(uint32_t parent, const char *text,
+                                    size_t n_text, const char *class_name)
+{
+    uint32_t n = atomic_load(&n_numbers);
+
+    for (uint32_t i = NAMES_GIVEN; i < n; i++) {
+        const struct name *name = names_find(i);
+
+        if (name && name->kind == NAME_SCOPE && name_parent(name) == parent &&
+            strncmp(name->text, text, n_text) == 0 && !name->text[n_text] &&
+            (!class_name ||
+             (name->detail && strcmp(name->detail, class_name) == 0)))
+            return name;
+    }
+    return NULL;
 }
 
 static uint32_t take_number(const struct name *name)

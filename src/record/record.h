@@ -28,27 +28,28 @@ enum assay_status record_start(const char *path,
  * be told from. */
 enum assay_status record_stop(struct error *err);
 
-/* The same without a file: what is recorded comes with record_hand_over(). */
+/* The same without a file: what is recorded comes with record_stop_run(). */
 enum assay_status record_start_in_memory(const struct assay_options *options,
                                          struct error *err);
 
 /* What a recording came to. Start from {0}. */
 struct recorded {
-    struct store_writer *file; /* under the name of a part; NULL: in memory */
-    struct run *run;           /* in memory; NULL: in the file */
+    struct run *run;           /* sealed; NULL: nothing was recorded */
+    struct store_writer *file; /* where it is to go; NULL: nowhere */
 };
 
-/* Ends the recording as record_stop() does, for a caller that adds to the run
- * before it gets its name. */
-enum assay_status record_hand_over(struct recorded *out, struct error *err);
+/* Ends the recording as record_stop() does and hands the run over in memory.
+ * Nothing is written by that: until recorded_save() a crash leaves the .part as
+ * the recorder brought it up to date last. ASSAY_NOT_FOUND where nothing was
+ * being recorded. */
+enum assay_status record_stop_run(struct recorded *out, struct error *err);
 
-/* The run, sealed; the caller frees it. Once. */
-enum assay_status recorded_load(struct recorded *recorded, struct run **out,
-                                struct error *err);
-/* Puts the run where record_start() was told to; nowhere without a file. */
-enum assay_status recorded_save(struct recorded *recorded,
-                                const struct run *run, struct error *err);
-/* What was not saved is gone. */
+/* Puts the run, which may have been added to, where record_start() was told to;
+ * nowhere without a file. Once. */
+enum assay_status recorded_save(struct recorded *recorded, struct error *err);
+/* The run is the caller's from here on. */
+struct run *recorded_take_run(struct recorded *recorded);
+/* What was not saved or taken is gone. */
 void recorded_release(struct recorded *recorded);
 
 /* Between the two every mark of every thread is passed over at the cost of a

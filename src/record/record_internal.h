@@ -2,8 +2,9 @@
  *
  * span.c is what a measured program calls: it writes into the thread's own
  * buffer. threads.c knows whose buffers there are. writer_thread.c empties
- * them; drain.c turns what comes out into a run; detail.c chooses what of it is
- * kept in full. recorder.c starts and stops it all.
+ * them; drain.c turns what comes out into a run, given.c what was given with
+ * its times, works.c work, told_values.c counters and memory; detail.c chooses
+ * what of it is kept in full. recorder.c starts and stops it all.
  *
  * Locks, in the order they are taken: starting and stopping, then the
  * recording (both in recorder.c). Nothing that marks spans, iterations, phases,
@@ -16,13 +17,18 @@
 #define RECORD_RECORD_INTERNAL_H
 
 #include "record/detail.h"
+#include "record/given.h"
 #include "record/live.h"
 #include "record/record.h"
 #include "record/thread_buffer.h"
 #include "record/ticks.h"
+#include "record/works.h"
 #include "run/run.h"
 #include "store/store.h"
 
+#include <assay/lane.h>
+#include <assay/memory.h>
+#include <assay/work.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -83,10 +89,21 @@ extern atomic_ullong threads_lost;
 
 /* ---- drain.c ---------------------------------------------------------- */
 
-struct counter_sample {
+/* A value of a counter, or a change of what a memory space holds. */
+struct value {
     uint64_t ticks;
-    double value;
-    uint32_t counter;
+    union {
+        double value;
+        int64_t delta;
+    };
+    uint32_t counter; /* in the run; of a change: the name of the space */
+    bool is_change;
+};
+
+/* Those that older ones of other threads may still come before. */
+struct values {
+    struct value *items;
+    size_t n, capacity;
 };
 
 /* What the writer makes out of the records. */
@@ -101,9 +118,10 @@ struct recording {
 
     uint32_t *ids; /* of names in the run, by number; RUN_NONE: not needed */
     size_t n_ids, ids_capacity;
-    struct counter_sample *counters; /* of this pass */
-    size_t n_counters, counters_capacity;
+    struct values values;
     struct live live;
+    struct given given;
+    struct works works;
     struct sample *batch; /* for the file; NULL where detail chooses all */
     size_t n_batch;
 
@@ -116,6 +134,13 @@ struct recording {
 enum assay_status recording_init(struct recording *recording,
                                  struct error *err);
 void recording_release(struct recording *recording);
+
+/* The id of a name in the run; RUN_NONE where it cannot have one. */
+uint32_t recording_id(struct recording *recording, const struct name *name);
+
+/* Counts a span that was given; one that comes too late is lost. */
+void recording_take_given(struct recording *recording,
+                          const struct sample *sample);
 
 /* Takes out what the thread has published. */
 void recording_drain(struct recording *recording, struct thread_buffer *buffer);
@@ -130,6 +155,18 @@ void health_add(struct run_health *health, const struct thread_buffer *buffer);
 /* Remembers the first failure; the recording goes on as well as it can. */
 void recording_fail(struct recording *recording, enum assay_status status,
                     const struct error *err);
+
+/* ---- told_values.c ---------------------------------------------------- */
+
+/* The writer has come to these in the records of a thread. */
+void values_add_counter(struct recording *recording,
+                        const struct record *record, uint32_t counter);
+void values_add_change(struct recording *recording,
+                       const struct record *record);
+
+/* Counts those from before the horizon. */
+enum assay_status values_settle(struct recording *recording,
+                                uint64_t horizon_ticks, struct error *err);
 
 /* ---- writer_thread.c -------------------------------------------------- */
 
@@ -164,6 +201,25 @@ unsigned spans_close(struct thread_buffer *buffer);
 
 /* True while an iteration lasts. */
 bool spans_in_iteration(void);
+/* What is told now belongs to it: as a record has it. */
+uint32_t spans_iteration(void);
+
+/* Where what is told from now on has to go. NULL: there is no place for it; it
+ * is lost, and counted. */
+struct thread_buffer *spans_buffer(void);
+/* Leaves a record there; what is open stays open. */
+void spans_put(struct thread_buffer *buffer, struct record filled);
+/* The same for a value: its time, the record's end, is that of the call, and
+ * values of all threads are taken in by their times. */
+void spans_put_value(struct thread_buffer *buffer, struct record filled);
+
+/* ---- lanes.c ---------------------------------------------------------- */
+
+/* Whether a handle that anybody may have made up is one. The root is not a
+ * scope that spans can have. */
+bool scope_is_there(assay_scope_t scope);
+bool lane_is_there(assay_lane_t lane);
+bool lane_exists(void); /* any */
 
 /* ---- facts.c ---------------------------------------------------------- */
 

@@ -1,25 +1,21 @@
-/* record/recorded.c - see record.h: a run between its recording and its name.
+/* record/recorded.c - see record.h: a run between its recording and its file.
  */
 #include "record/record.h"
 
-enum assay_status recorded_load(struct recorded *recorded, struct run **out,
-                                struct error *err)
-{
-    if (recorded->file)
-        return store_load(store_part(recorded->file), out, err);
-    *out = recorded->run;
-    recorded->run = NULL;
-    return *out ? ASSAY_OK
-                : error_set(err, ASSAY_NOT_FOUND, "nothing was recorded");
-}
-
-enum assay_status recorded_save(struct recorded *recorded,
-                                const struct run *run, struct error *err)
+enum assay_status recorded_save(struct recorded *recorded, struct error *err)
 {
     struct store_writer *file = recorded->file;
 
     recorded->file = NULL;
-    return file ? store_replace(file, run, err) : ASSAY_OK;
+    return file ? store_replace(file, recorded->run, err) : ASSAY_OK;
+}
+
+struct run *recorded_take_run(struct recorded *recorded)
+{
+    struct run *run = recorded->run;
+
+    recorded->run = NULL;
+    return run;
 }
 
 void recorded_release(struct recorded *recorded)

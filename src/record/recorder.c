@@ -202,19 +202,24 @@ enum assay_status record_start_in_memory(const struct assay_options *options,
 static enum assay_status set_waited(struct run *run, struct error *err)
 {
     int64_t waited_ns = writer_waited_ns();
+    uint64_t n_left_out = works_texts_left_out();
+    enum assay_status st = ASSAY_OK;
 
-    if (waited_ns == 0)
-        return ASSAY_OK;
-    return run_fact_printf(run, err, "recorder.waited_ms", "%.3f",
-                           (double)waited_ns / 1e6);
+    if (waited_ns)
+        st = run_fact_printf(run, err, "recorder.waited_ms", "%.3f",
+                             (double)waited_ns / 1e6);
+    if (!st && n_left_out)
+        st = run_fact_printf(run, err, "recorder.texts_left_out", "%llu",
+                             (unsigned long long)n_left_out);
+    return st;
 }
 
 typedef enum assay_status store_ending(struct store_writer *writer,
                                        const struct run *run,
                                        struct error *err);
 
-/* How a recording ends: what is done with its file, and who gets it then;
- * NULL: nobody. */
+/* How a recording ends: what is done with its file, or who gets it and the
+ * run. */
 struct ending {
     store_ending *store;
     struct recorded *out;
@@ -228,16 +233,13 @@ static enum assay_status end_store(struct recording *recording,
     enum assay_status st = ASSAY_OK;
 
     recording->store = NULL; /* finishing takes it over */
-    if (store)
-        st = ending->store(store, recording->run, err);
-    if (st || !ending->out)
-        return st;
-    ending->out->file = store;
-    if (!store) {
-        ending->out->run = recording->run;
+    if (ending->out) {
+        *ending->out = (struct recorded){.run = recording->run, .file = store};
         recording->run = NULL;
+    } else if (store) {
+        st = ending->store(store, recording->run, err);
     }
-    return ASSAY_OK;
+    return st;
 }
 
 /* Takes out what is left, and writes the file, as much as there is even where
@@ -253,6 +255,10 @@ static enum assay_status finish(struct recording *recording,
     recording_fail(recording,
                    live_finish(&recording->live, recording->run, &last), &last);
     recording_fail(recording, set_waited(recording->run, &last), &last);
+    if (ending->out && recording->store)
+        recording_fail(recording,
+                       store_complete(recording->store, recording->run, &last),
+                       &last);
     recording_fail(recording, run_seal(recording->run, &last), &last);
     recording_fail(recording, end_store(recording, ending, &last), &last);
     if (!recording->status)
@@ -301,11 +307,15 @@ enum assay_status record_stop(struct error *err)
     return stop_if_recording(&(struct ending){.store = store_finish}, err);
 }
 
-enum assay_status record_hand_over(struct recorded *out, struct error *err)
+enum assay_status record_stop_run(struct recorded *out, struct error *err)
 {
+    enum assay_status st;
+
     *out = (struct recorded){0};
-    return stop_if_recording(
-        &(struct ending){.store = store_finish_apart, .out = out}, err);
+    st = stop_if_recording(&(struct ending){.out = out}, err);
+    if (!st && !out->run)
+        st = error_set(err, ASSAY_NOT_FOUND, "nothing was recorded");
+    return st;
 }
 
 static void mark_if_recording(bool is_marking)

@@ -39,9 +39,7 @@ static struct thread_buffer *own_buffer(void)
     return threads_join(NULL);
 }
 
-/* Where what is told from now on has to go; where there is no place for it, it
- * is lost, and counted. */
-static struct thread_buffer *buffer_for_new(void)
+struct thread_buffer *spans_buffer(void)
 {
     struct thread_buffer *buffer = own_buffer();
 
@@ -65,45 +63,67 @@ static int64_t bytes_of(const struct thread_buffer *buffer)
     return atomic_load_explicit(&buffer->bytes, memory_order_relaxed);
 }
 
-/* Opens a span, or with NAME_GROUP as its kind a group. A handler that comes
- * before the new scope is entered has its spans in the old one, behind it in
- * the new one, whichever moment the time is stamped at. */
-static inline void open_frame(const char *name, const char *class_name,
-                              uint32_t kind)
+/* Takes the next frame. NULL: there is none left. */
+static inline struct frame *take_frame(struct thread_buffer *buffer)
 {
-    struct thread_buffer *buffer = buffer_for_new();
-    uint32_t outer;
-    struct frame *frame;
-    unsigned n_open;
+    unsigned n_open = open_spans(buffer);
 
-    if (!buffer)
-        return;
-    n_open = open_spans(buffer);
     if (n_open == MAX_OPEN_SPANS) {
         buffer->n_ignored++;
         counter_increment(&buffer->n_too_deep);
-        return;
+        return NULL;
     }
     set_open_spans(buffer, n_open + 1);
     atomic_signal_fence(memory_order_seq_cst); /* the frame is ours now */
-    outer = thread_buffer_scope(buffer);
-    frame = &buffer->frames[n_open];
-    frame->outer = outer;
-    frame->name = NAME_NONE;
-    if (outer != NAME_NONE)
-        frame->name = thread_buffer_name(buffer, outer | kind, name ? name : "",
-                                         class_name);
+    buffer->frames[n_open].outer = thread_buffer_place(buffer);
+    return &buffer->frames[n_open];
+}
+
+/* A handler that comes before the new scope is entered has its spans in the old
+ * one, behind it in the new one, whichever moment the time is stamped at. */
+static inline void enter_frame(struct thread_buffer *buffer,
+                               struct frame *frame, uint32_t name,
+                               bool is_group)
+{
+    frame->name = name;
     frame->bytes = bytes_of(buffer);
     atomic_store_explicit(&frame->peak_bytes, RUN_UNKNOWN,
                           memory_order_relaxed);
-    frame->is_group = kind == NAME_GROUP;
-    thread_buffer_enter(buffer, frame->name);
+    frame->is_group = is_group;
+    thread_buffer_enter(buffer,
+                        place_at(name, place_depth(frame->outer) + !is_group));
     frame->start = ticks_now();
+}
+
+/* Opens a span, or with NAME_GROUP as its kind a group. */
+static inline void open_frame(const char *name, const char *class_name,
+                              uint32_t kind)
+{
+    struct thread_buffer *buffer = spans_buffer();
+    struct frame *frame = buffer ? take_frame(buffer) : NULL;
+    uint32_t number = NAME_NONE;
+
+    if (!frame)
+        return;
+    if ((uint32_t)frame->outer != NAME_NONE)
+        number = thread_buffer_name(buffer, (uint32_t)frame->outer | kind,
+                                    name ? name : "", class_name);
+    enter_frame(buffer, frame, number, kind == NAME_GROUP);
 }
 
 void assay_begin_(const char *name, const char *class_name)
 {
     open_frame(name, class_name, 0);
+}
+
+void assay_begin_scope_(assay_scope_t scope)
+{
+    struct thread_buffer *buffer = spans_buffer();
+    struct frame *frame = buffer ? take_frame(buffer) : NULL;
+
+    if (frame)
+        enter_frame(buffer, frame, scope_is_there(scope) ? scope : NAME_NONE,
+                    false);
 }
 
 void record_group_begin(const char *name, const char *class_name)
@@ -154,19 +174,18 @@ static void pass_peak_on(struct thread_buffer *buffer, unsigned frame)
 /* Bytes are known of a span in which some were taken or given back. */
 static inline void fill_record(struct record *record,
                                const struct thread_buffer *buffer,
-                               const struct frame *frame, uint64_t start,
-                               uint32_t name, uint64_t now)
+                               const struct frame *frame, uint64_t now)
 {
     int64_t peak =
         atomic_load_explicit(&frame->peak_bytes, memory_order_relaxed);
 
-    record->start = start;
+    record->start = frame->start;
     record->end = now;
     record->bytes = peak != RUN_UNKNOWN
                         ? difference(bytes_of(buffer), frame->bytes)
                         : RUN_UNKNOWN;
     record->peak_bytes = peak;
-    record->name = name;
+    record->name = record_span(frame->name, place_depth(frame->outer) + 1);
     record->iteration =
         atomic_load_explicit(&iteration_now, memory_order_relaxed);
 }
@@ -188,8 +207,7 @@ static inline void end_frame(struct thread_buffer *buffer, unsigned number,
     struct writing writing = thread_buffer_write(buffer, frame->outer);
 
     if (writing.record)
-        fill_record(writing.record, buffer, frame, frame->start, frame->name,
-                    now);
+        fill_record(writing.record, buffer, frame, now);
     thread_buffer_write_end(buffer, writing);
     pass_peak_on(buffer, number);
     atomic_signal_fence(memory_order_seq_cst);
@@ -224,38 +242,30 @@ void assay_end_(void)
     leave_frame(buffer, n_open - 1);
 }
 
-/* The scope stays as it is. */
-static void put(struct thread_buffer *buffer, struct record filled)
+void spans_put(struct thread_buffer *buffer, struct record filled)
 {
     struct writing writing =
-        thread_buffer_write(buffer, thread_buffer_scope(buffer));
+        thread_buffer_write(buffer, thread_buffer_place(buffer));
 
     if (writing.record)
         *writing.record = filled;
     thread_buffer_write_end(buffer, writing);
 }
 
-/* Open ones that are measured: the depth of what opens next, less one. */
-static unsigned measured_spans(const struct thread_buffer *buffer)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < open_spans(buffer); i++)
-        n += !buffer->frames[i].is_group;
-    return n;
-}
-
 static void iteration_begin(struct thread_buffer *buffer)
 {
     uint32_t index = iteration.n_marked++;
+    uint32_t number = index < iteration.n_warm_up ? ITERATION_WARM_UP
+                                                  : index - iteration.n_warm_up;
 
-    put(buffer,
-        (struct record){.name = NAME_MARK, .bytes = measured_spans(buffer)});
+    spans_put(buffer,
+              (struct record){.start = ticks_now(),
+                              .bytes = place_depth(thread_buffer_place(buffer)),
+                              .name = NAME_MARK,
+                              .iteration = number});
     iteration.bytes = atomic_load_explicit(&live_bytes, memory_order_relaxed);
     atomic_store(&iteration_peak_bytes, RUN_UNKNOWN);
-    atomic_store(&iteration_now, index < iteration.n_warm_up
-                                     ? ITERATION_WARM_UP
-                                     : index - iteration.n_warm_up);
+    atomic_store(&iteration_now, number);
     iteration.start = ticks_now();
 }
 
@@ -264,13 +274,13 @@ static void iteration_end(struct thread_buffer *buffer, uint64_t now)
     int64_t peak = atomic_load(&iteration_peak_bytes);
     int64_t gained = difference(atomic_load(&live_bytes), iteration.bytes);
 
-    put(buffer,
-        (struct record){.start = iteration.start,
-                        .end = now,
-                        .bytes = peak == RUN_UNKNOWN ? RUN_UNKNOWN : gained,
-                        .peak_bytes = peak,
-                        .name = NAME_ROOT,
-                        .iteration = atomic_load(&iteration_now)});
+    spans_put(buffer, (struct record){
+                          .start = iteration.start,
+                          .end = now,
+                          .bytes = peak == RUN_UNKNOWN ? RUN_UNKNOWN : gained,
+                          .peak_bytes = peak,
+                          .name = NAME_ROOT,
+                          .iteration = atomic_load(&iteration_now)});
     atomic_store(&iteration_now, RUN_NONE);
 }
 
@@ -328,6 +338,11 @@ unsigned spans_close(struct thread_buffer *buffer)
     return n_open + abandon_iteration(buffer);
 }
 
+uint32_t spans_iteration(void)
+{
+    return atomic_load_explicit(&iteration_now, memory_order_relaxed);
+}
+
 bool spans_in_iteration(void)
 {
     return atomic_load(&iteration_now) != RUN_NONE;
@@ -335,7 +350,7 @@ bool spans_in_iteration(void)
 
 void assay_phase_(const char *name)
 {
-    struct thread_buffer *buffer = name ? buffer_for_new() : own_buffer();
+    struct thread_buffer *buffer = name ? spans_buffer() : own_buffer();
     struct record record = {.name = NAME_PHASES};
 
     if (!buffer)
@@ -345,7 +360,7 @@ void assay_phase_(const char *name)
     if (record.name == NAME_NONE)
         counter_increment(&buffer->n_lost);
     else
-        put(buffer, record);
+        spans_put(buffer, record);
 }
 
 static uint64_t double_bits(double value)
@@ -371,7 +386,7 @@ static struct stamped counter_claim(struct thread_buffer *buffer)
 
     if (stamped.is_first)
         atomic_store(&buffer->stamping, ticks_now());
-    stamped.writing = thread_buffer_write(buffer, thread_buffer_scope(buffer));
+    stamped.writing = thread_buffer_write(buffer, thread_buffer_place(buffer));
     return stamped;
 }
 
@@ -385,24 +400,59 @@ static void counter_publish(struct thread_buffer *buffer,
                               memory_order_release);
 }
 
+void spans_put_value(struct thread_buffer *buffer, struct record filled)
+{
+    struct stamped stamped = counter_claim(buffer);
+
+    if (stamped.writing.record) {
+        filled.end = ticks_now();
+        *stamped.writing.record = filled;
+    }
+    counter_publish(buffer, stamped);
+}
+
 void assay_counter_(const char *name, const char *unit, double value)
 {
-    struct thread_buffer *buffer = buffer_for_new();
-    struct stamped stamped;
+    struct thread_buffer *buffer = spans_buffer();
     uint32_t number;
 
     if (!buffer)
         return;
     number = thread_buffer_name(buffer, NAME_COUNTERS, name ? name : "", unit);
-    if (number == NAME_NONE) {
+    if (number == NAME_NONE)
         counter_increment(&buffer->n_lost);
+    else
+        spans_put_value(buffer, (struct record){.start = double_bits(value),
+                                                .name = number});
+}
+
+static const char *category_text(enum assay_memory_category category)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) text,
+        ASSAY_MEMORY_LIST(TEXT)
+#undef TEXT
+    };
+    unsigned at = (unsigned)category;
+
+    return texts[at <= ASSAY_MEMORY_OTHER ? at : ASSAY_MEMORY_OTHER];
+}
+
+void assay_memory_(const char *space, enum assay_memory_category category,
+                   int64_t delta)
+{
+    struct thread_buffer *buffer = spans_buffer();
+    uint32_t number;
+
+    if (!buffer)
         return;
-    }
-    stamped = counter_claim(buffer);
-    if (stamped.writing.record)
-        *stamped.writing.record = (struct record){
-            .start = double_bits(value), .end = ticks_now(), .name = number};
-    counter_publish(buffer, stamped);
+    number = thread_buffer_name(buffer, NAME_SPACES, space ? space : "host",
+                                category_text(category));
+    if (number == NAME_NONE)
+        counter_increment(&buffer->n_lost);
+    else
+        spans_put_value(buffer,
+                        (struct record){.bytes = delta, .name = number});
 }
 
 /* The most that was live around a change of the count by this thread. */
@@ -421,7 +471,7 @@ static int64_t change_live(struct thread_buffer *buffer, int64_t delta)
 
 void assay_bytes_(int64_t delta)
 {
-    struct thread_buffer *buffer = buffer_for_new();
+    struct thread_buffer *buffer = spans_buffer();
     struct stamped stamped;
     int64_t most;
 

@@ -115,11 +115,11 @@ static void move_late(struct thread_buffer *buffer)
 void thread_buffer_take_late(struct thread_buffer *buffer)
 {
     while (atomic_load(&buffer->n_late)) {
-        uint64_t scope = thread_buffer_scope(buffer);
+        uint64_t place = thread_buffer_place(buffer);
 
-        atomic_store(&buffer->state, STATE_WRITING | scope);
+        atomic_store(&buffer->state, STATE_WRITING | place);
         move_late(buffer);
-        atomic_store(&buffer->state, scope);
+        atomic_store(&buffer->state, place);
     }
 }
 

@@ -14,7 +14,7 @@
  *
  * - a frame is taken (n_open) before it is filled, and read before it is given
  *   back;
- * - the scope that opens next belongs to is a word of its own (state), which
+ * - the place that opens next belongs to is a word of its own (state), which
  *   changes when all the rest is in place;
  * - the same word says that a record is being written; a handler that finds it
  *   so leaves its records in `late`, and the thread that it interrupted puts
@@ -53,13 +53,37 @@ enum {
  * to end; an iteration's begin (bytes: how many measured spans were open) or
  * end; a phase's begin or end; a counter's value (start: the bits of the
  * double, end: its time; of memory, bytes: the scope that was open, peak_bytes:
- * the most that was live). */
+ * the most that was live); with the name of a lane, a span that was given
+ * (start, end: nanoseconds of CLOCK_MONOTONIC; iteration: its scope; bytes:
+ * when it was launched; peak_bytes: its phase); with the name of a
+ * text, work of a call (works.c); with that of a memory space, a change of what
+ * it holds (bytes; end: its time). */
 struct record {
     uint64_t start, end;
     int64_t bytes, peak_bytes;
-    uint32_t name;
+    uint32_t name;      /* its number; of a span, above it how deep it lay */
     uint32_t iteration; /* RUN_NONE, ITERATION_WARM_UP or its number */
 };
+
+static inline uint32_t record_name(const struct record *record)
+{
+    return record->name & ((UINT32_C(1) << NAME_BITS) - 1);
+}
+
+/* Of a span, which lies one deep or more: where it lay in its thread, which is
+ * not where its scope lies in the tree if it was opened by its handle. */
+static inline uint32_t record_depth(const struct record *record)
+{
+    return (record->name >> NAME_BITS) + 1;
+}
+
+static inline uint32_t record_span(uint32_t name, uint32_t depth)
+{
+    return name | (depth - 1) << NAME_BITS;
+}
+
+_Static_assert(MAX_OPEN_SPANS <= 1 << (32 - NAME_BITS),
+               "a record has room for the depth of a span");
 
 #define ITERATION_WARM_UP (UINT32_MAX - 1)
 
@@ -70,14 +94,26 @@ struct frame {
     uint64_t start;
     int64_t bytes; /* of the thread when it began */
     atomic_llong peak_bytes;
+    uint64_t outer; /* the place around it */
     uint32_t name;
-    uint32_t outer; /* the scope around it */
-    bool is_group;  /* leaves no record */
+    bool is_group; /* leaves no record */
 };
 
-/* A thread's state: the name of the scope that is open, and whether a record is
- * being written. */
-#define STATE_WRITING (UINT64_C(1) << 32)
+/* A thread's state: the place that is open, and whether a record is being
+ * written. A place is the name of a scope and how many measured spans are
+ * open. */
+#define STATE_WRITING     (UINT64_C(1) << 32)
+#define STATE_DEPTH_SHIFT 33
+
+static inline uint64_t place_at(uint32_t scope, uint32_t depth)
+{
+    return scope | (uint64_t)depth << STATE_DEPTH_SHIFT;
+}
+
+static inline uint32_t place_depth(uint64_t place)
+{
+    return (uint32_t)(place >> STATE_DEPTH_SHIFT);
+}
 
 /* What the drainer remembers of the thread between two records. */
 struct drain_state {
@@ -113,7 +149,8 @@ struct thread_buffer {
 
     /* The drainer's. */
     alignas(64) atomic_ullong tail; /* records taken out */
-    uint32_t lane;                  /* the thread in the run; or LANE_NONE */
+    uint32_t lane;                  /* of threads.c; or LANE_NONE */
+    uint32_t thread;                /* in the run, where it has a lane */
     struct drain_state drain;
 
     struct thread_buffer *next_made; /* all that were ever made */
@@ -180,22 +217,28 @@ static inline uint32_t thread_buffer_scope(const struct thread_buffer *buffer)
     return (uint32_t)atomic_load_explicit(&buffer->state, memory_order_relaxed);
 }
 
+static inline uint64_t thread_buffer_place(const struct thread_buffer *buffer)
+{
+    return atomic_load_explicit(&buffer->state, memory_order_relaxed) &
+           ~STATE_WRITING;
+}
+
 static inline bool thread_buffer_is_writing(const struct thread_buffer *buffer)
 {
     return atomic_load_explicit(&buffer->state, memory_order_relaxed) &
            STATE_WRITING;
 }
 
-/* Another scope is open from now on. */
+/* Another place is open from now on. */
 static inline void thread_buffer_enter(struct thread_buffer *buffer,
-                                       uint32_t scope)
+                                       uint64_t place)
 {
     uint64_t writing =
         atomic_load_explicit(&buffer->state, memory_order_relaxed) &
         STATE_WRITING;
 
     atomic_signal_fence(memory_order_seq_cst);
-    atomic_store_explicit(&buffer->state, writing | scope,
+    atomic_store_explicit(&buffer->state, writing | place,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
 }
@@ -211,25 +254,25 @@ struct record *thread_buffer_claim_late(struct thread_buffer *buffer);
 /* Puts those into the ring that came meanwhile. */
 void thread_buffer_take_late(struct thread_buffer *buffer);
 
-/* Begins a record; `scope` is open from that moment on, and what a handler
+/* Begins a record; `place` is open from that moment on, and what a handler
  * writes comes behind the record. thread_buffer_write_end() must follow. While
  * it waits for space a handler writes before it: it finds space, or waits too,
  * and uses none of what RING_SPACE leaves. */
 static inline struct writing thread_buffer_write(struct thread_buffer *buffer,
-                                                 uint32_t scope)
+                                                 uint64_t place)
 {
     if (__builtin_expect(thread_buffer_is_writing(buffer), 0)) {
-        thread_buffer_enter(buffer, scope);
+        thread_buffer_enter(buffer, place);
         return (struct writing){thread_buffer_claim_late(buffer), true};
     }
     while (__builtin_expect(buffer->next >= buffer->turn, 0)) {
         if (thread_buffer_turn(buffer))
             continue;
-        thread_buffer_enter(buffer, scope);
+        thread_buffer_enter(buffer, place);
         return (struct writing){NULL, false};
     }
     atomic_signal_fence(memory_order_seq_cst);
-    atomic_store_explicit(&buffer->state, STATE_WRITING | scope,
+    atomic_store_explicit(&buffer->state, STATE_WRITING | place,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     return (struct writing){&buffer->ring[buffer->next % RING_RECORDS], false};
@@ -245,7 +288,7 @@ static inline void thread_buffer_write_end(struct thread_buffer *buffer,
     if (writing.record)
         thread_buffer_publish(buffer);
     atomic_signal_fence(memory_order_seq_cst);
-    atomic_store_explicit(&buffer->state, thread_buffer_scope(buffer),
+    atomic_store_explicit(&buffer->state, thread_buffer_place(buffer),
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(

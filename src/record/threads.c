@@ -176,6 +176,7 @@ struct thread_buffer *threads_next(const struct thread_buffer *buffer,
 /* Behind the recording's lock, as all that drains. */
 struct lane {
     const char *name; /* that its thread has; NULL: none of its own */
+    uint32_t thread;  /* in the run */
     bool is_idle;     /* its thread is gone */
 };
 
@@ -211,15 +212,18 @@ static enum assay_status add_lane(struct run *run, const char *name,
         vec_reserve(lanes.items, &lanes.capacity, lanes.n + 1, sizeof *moved);
     char numbered[32];
     enum assay_status st;
+    uint32_t thread;
 
     if (!moved)
         return error_nomem(err, sizeof *moved, "a thread");
     lanes.items = moved;
     snprintf(numbered, sizeof numbered, "thread %zu", lanes.n + 1);
-    st = run_thread_add(run, name ? name : numbered, THREAD_CPU, lane, err);
-    if (!st)
-        lanes.items[lanes.n++] = (struct lane){.name = name};
-    return st;
+    st = run_thread_add(run, name ? name : numbered, THREAD_CPU, &thread, err);
+    if (st)
+        return st;
+    *lane = (uint32_t)lanes.n;
+    lanes.items[lanes.n++] = (struct lane){.name = name, .thread = thread};
+    return ASSAY_OK;
 }
 
 enum assay_status threads_seat(struct run *run, struct thread_buffer *buffer,
@@ -229,17 +233,19 @@ enum assay_status threads_seat(struct run *run, struct thread_buffer *buffer,
     enum assay_status st = ASSAY_OK;
     struct lane *lane;
 
-    if (buffer->lane == LANE_NONE) {
+    if (buffer->lane == LANE_NONE)
         buffer->lane = find_idle_lane(name);
-        if (buffer->lane == LANE_NONE)
-            return add_lane(run, name, &buffer->lane, err);
-    }
+    if (buffer->lane == LANE_NONE)
+        st = add_lane(run, name, &buffer->lane, err);
+    if (st)
+        return st;
     lane = &lanes.items[buffer->lane];
     lane->is_idle = false;
+    buffer->thread = lane->thread;
     if (is_same(lane->name, name))
         return ASSAY_OK;
     if (name)
-        st = run_thread_rename(run, buffer->lane, name, err);
+        st = run_thread_rename(run, lane->thread, name, err);
     if (!st)
         lane->name = name;
     return st;

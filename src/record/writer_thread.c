@@ -110,13 +110,14 @@ int64_t writer_waited_ns(void)
 bool writer_pass(struct recording *recording)
 {
     uint64_t horizon = ticks_now(), stamping;
+    struct ticks_pair now = ticks_pair_now();
     struct thread_buffer *buffer = NULL;
     struct error err = {0};
     bool is_busy = false;
 
-    recording_fail(recording,
-                   ticks_map_steer(&recording->clock, ticks_pair_now(), &err),
+    recording_fail(recording, ticks_map_steer(&recording->clock, now, &err),
                    &err);
+    given_synchronise(recording, now);
     recording_fail(
         recording,
         threads_seat_all(recording->run, recording->generation, &err), &err);
@@ -144,6 +145,7 @@ void writer_bring_up(struct recording *recording)
     health->lost_spans += atomic_load(&threads_lost);
     while ((buffer = threads_next(buffer, recording->generation)))
         health_add(health, buffer);
+    works_bring_up(recording);
     if (recording->detail)
         recording_fail(recording,
                        detail_keep(recording->detail, recording->run, &err),

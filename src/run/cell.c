@@ -73,7 +73,8 @@ static enum assay_status reserve_cell(struct run *run)
 
 /* Puts a new, empty cell where its key says. The caller has made sure that
  * there is none yet. */
-static struct cell *cell_append(struct run *run, uint64_t key, uint32_t scope)
+static struct cell *cell_append(struct run *run, uint64_t key, uint32_t scope,
+                                uint32_t thread)
 {
     struct scope_links *links = &run->links[scope];
     uint32_t id = (uint32_t)run->n_cells;
@@ -90,6 +91,7 @@ static struct cell *cell_append(struct run *run, uint64_t key, uint32_t scope)
     else
         run->next_cell[links->last_cell] = id;
     links->last_cell = id;
+    links->has_host |= run->threads[thread].kind != THREAD_DEVICE;
     run->n_cells++;
     return &run->cells[id];
 }
@@ -113,7 +115,7 @@ struct cell *cell_find_or_add(struct run *run, uint32_t scope, uint32_t phase,
 
     if (cell)
         return cell;
-    cell = cell_append(run, key, scope);
+    cell = cell_append(run, key, scope, thread);
     if (!cell) {
         error_nomem(err, sizeof *cell, "the statistics of a scope");
         return NULL;
@@ -128,6 +130,11 @@ struct cell *cell_find_or_add(struct run *run, uint32_t scope, uint32_t phase,
         .stride = 1,
     };
     return cell;
+}
+
+bool cell_is_device(const struct run *run, const struct cell *cell)
+{
+    return run->threads[cell->thread].kind == THREAD_DEVICE;
 }
 
 void cell_release(struct cell *cell)
@@ -299,6 +306,11 @@ enum assay_status run_seal(struct run *run, struct error *err)
     return ASSAY_OK;
 }
 
+bool run_cell_is_scope_time(const struct run *run, const struct cell *cell)
+{
+    return !cell_is_device(run, cell) || !run->links[cell->scope].has_host;
+}
+
 size_t run_cell_count(const struct run *run)
 {
     return run->n_cells;
@@ -326,7 +338,7 @@ enum assay_status run_cell_take(struct run *run, struct cell *cell,
     else if (cell_lookup(run, key))
         st = error_set(err, ASSAY_BAD_INPUT, "statistics of '%s' given twice",
                        run->scopes[cell->scope].name);
-    else if (!(place = cell_append(run, key, cell->scope)))
+    else if (!(place = cell_append(run, key, cell->scope, cell->thread)))
         st = error_nomem(err, sizeof *cell, "the statistics of a scope");
     if (st) {
         cell_release(cell);

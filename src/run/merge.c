@@ -266,7 +266,9 @@ static enum assay_status merge_work(struct run *into, const struct run *from,
         uint32_t scope = translation->scopes[i];
         struct scope_work work;
 
-        if (!known)
+        if (run_text(from, i) && !run_text(into, scope))
+            st = run_text_set(into, scope, run_text(from, i), err);
+        if (!known || st)
             continue;
         if (run_work(into, scope)) {
             work = mean_work(run_work(into, scope), known, share);
@@ -359,6 +361,8 @@ static enum assay_status merge_all(struct run *into, const struct run *from,
         st = series_merge(into, from, translation, err);
     if (!st)
         st = ledger_merge(into, from, translation, err);
+    if (!st)
+        st = spaces_merge(into, from, err);
     if (!st)
         st = merge_work(into, from, translation, err);
     return st;

@@ -40,6 +40,7 @@ void run_free(struct run *run)
         series_release(&run->series[i]);
     mem_free(run->series);
     mem_free(run->ledger);
+    mem_free(run->spaces);
     mem_free(run->scopes);
     mem_free(run->links);
     mem_free(run->phases);
@@ -53,6 +54,11 @@ void run_free(struct run *run)
     mem_free(run->counters);
     mem_free(run->facts);
     mem_free(run->works);
+    for (size_t i = 0; i < run->n_texts; i++) {
+        mem_free((char *)run->texts[i].shapes);
+        mem_free((char *)run->texts[i].kernel);
+    }
+    mem_free(run->texts);
     map_release(&run->scope_ids);
     map_release(&run->fact_ids);
     arena_release(&run->text);

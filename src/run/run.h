@@ -128,6 +128,8 @@ struct sample {
     int64_t self_ns;     /* without the children, on the same thread */
     int64_t bytes;       /* gained while open, or RUN_UNKNOWN */
     int64_t peak_bytes;  /* most that was live while open, or RUN_UNKNOWN */
+    int64_t queued_ns;   /* of what ran on a device: from its launch on the host
+                            to its start; 0: nobody told */
 };
 
 /* Counts the sample into the statistics. Samples of one thread must come with
@@ -217,6 +219,10 @@ bool run_is_kept(uint32_t iteration, uint32_t stride);
 size_t run_cell_count(const struct run *run);
 const struct cell *run_cell(const struct run *run, size_t i);
 
+/* Whether the cell is part of what run_scope_stats() tells of its scope: all
+ * are but those of a device in a scope that a thread of the host was in too. */
+bool run_cell_is_scope_time(const struct run *run, const struct cell *cell);
+
 /* Puts a cell back that came out of a file, and takes over what it holds, also
  * on failure. */
 enum assay_status run_cell_take(struct run *run, struct cell *cell,
@@ -249,12 +255,25 @@ struct scope_stats {
 /* Statistics of which nothing is known. */
 struct scope_stats scope_stats_unknown(void);
 
-/* calls is 0 for a scope that only groups others. A grouping scope (never
- * called, but with children that were) gets the sum of its children as
+/* The time of the host; where no thread of the host was in the scope, the
+ * device's. calls is 0 for a scope that only groups others. A grouping scope
+ * (never called, but with children that were) gets the sum of its children as
  * total_ns and mean_ns, and no percentiles (they are NaN). */
 enum assay_status run_scope_stats(const struct run *run, uint32_t scope,
                                   uint32_t phase, struct scope_stats *out,
                                   struct error *err);
+
+/* Whether anything ran on a device. */
+bool run_has_device(const struct run *run);
+
+/* What devices did for a scope and for all below it, on all their queues: the
+ * sum of what each span took without those inside it. self_ns is of the scope
+ * alone; n, the percentiles and the mean are over iterations as above. calls is
+ * 0 where no device did anything. Queues that work at the same time add up. */
+enum assay_status run_scope_device_stats(const struct run *run, uint32_t scope,
+                                         uint32_t phase,
+                                         struct scope_stats *out,
+                                         struct error *err);
 
 /* The distribution of an iteration's total, over threads; released by the
  * caller. */
@@ -479,6 +498,20 @@ enum assay_status run_work_set(struct run *run, uint32_t scope,
 const struct scope_work *run_work(const struct run *run, uint32_t scope);
 bool run_has_work(const struct run *run);
 
+/* What was said of a scope's work in words, the last time: "1x64x56x56 ->
+ * 1x64x56x56"; which kernel did it. "" where nothing was. */
+struct scope_text {
+    const char *shapes, *kernel;
+};
+
+/* Copies the texts. */
+enum assay_status run_text_set(struct run *run, uint32_t scope,
+                               const struct scope_text *text,
+                               struct error *err);
+/* NULL where none was set; borrowed until the next is set. */
+const struct scope_text *run_text(const struct run *run, uint32_t scope);
+bool run_has_text(const struct run *run);
+
 /* ---- health and memory ------------------------------------------------ */
 
 /* What went wrong while observing; all zero in a good run. */
@@ -503,6 +536,30 @@ struct run_memory {
 
 struct run_memory *run_memory(struct run *run);
 const struct run_memory *run_memory_of(const struct run *run);
+
+/* How much memory a space ("host", "cuda:0") held, in all and by category. */
+struct space_row {
+    const char *space;
+    const char *category;  /* "weights"; "": the space as a whole */
+    int64_t live_bytes;    /* at the end; negative: more was given back */
+    int64_t peak_bytes;    /* the most at once */
+    int64_t at_peak_bytes; /* when the space as a whole held the most */
+};
+
+/* Bytes taken, or with a negative delta given back, in the order of time. */
+enum assay_status run_space_change(struct run *run, const char *space,
+                                   const char *category, int64_t delta,
+                                   struct error *err);
+/* Puts a row back that came out of a file. */
+enum assay_status run_space_restore(struct run *run,
+                                    const struct space_row *row,
+                                    struct error *err);
+size_t run_space_count(const struct run *run);
+/* A space as a whole stands before its categories. */
+const struct space_row *run_space(const struct run *run, size_t i);
+/* NULL where there is none. */
+const struct space_row *run_space_find(const struct run *run, const char *space,
+                                       const char *category);
 
 /* The counter that holds the live bytes over one iteration. */
 #define RUN_LIVE_BYTES "memory.live"

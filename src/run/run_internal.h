@@ -13,7 +13,9 @@ struct scope_links {
     uint32_t last_child;
     uint32_t first_cell, last_cell;
     uint32_t work;    /* an index, RUN_NONE: nothing is known */
+    uint32_t text;    /* the same of run->texts */
     uint32_t n_doing; /* scopes that are done by this one */
+    bool has_host;    /* a thread of the host was in it */
 };
 
 /* From the packed key of a cell to its index: open addressing. */
@@ -65,9 +67,13 @@ struct run {
 
     struct scope_work *works;
     size_t n_works, works_capacity;
+    struct scope_text *texts;
+    size_t n_texts, texts_capacity;
 
     struct series *series;
     size_t n_series, series_capacity;
+    struct space_row *spaces;
+    size_t n_spaces, spaces_capacity;
     struct ledger_row *ledger;
     size_t n_ledger, ledger_capacity;
 
@@ -81,6 +87,8 @@ struct cell *cell_find_or_add(struct run *run, uint32_t scope, uint32_t phase,
                               uint32_t thread, bool is_outside,
                               struct error *err);
 void cell_release(struct cell *cell);
+/* Whether it is time of a device. */
+bool cell_is_device(const struct run *run, const struct cell *cell);
 void series_release(struct series *series);
 
 /* Adds a finished point, thinning the points where they become too many. */
@@ -90,6 +98,16 @@ enum assay_status cell_add_point(struct cell *cell, const struct point *point);
 enum assay_status iteration_keep(struct run *run,
                                  const struct iteration *iteration,
                                  struct error *err);
+
+/* In stats.c: sorts points by iteration and adds up those of the same one; how
+ * many are left. */
+size_t points_join(struct point *points, size_t n);
+/* Percentiles and the interval of the median, from what is known of all
+ * iterations and the totals of those that are remembered. */
+enum assay_status stats_add_percentiles(struct scope_stats *out,
+                                        const struct dist *dist,
+                                        const struct point *points, size_t n,
+                                        struct error *err);
 
 /* The cells of a scope: first with RUN_NONE, RUN_NONE at the end. */
 uint32_t cell_next_of(const struct run *run, uint32_t scope, uint32_t cell);
@@ -117,13 +135,16 @@ struct translation {
 uint32_t numbering_find(const struct numbering *numbering, uint32_t first,
                         uint32_t iteration);
 
-/* The parts of a merge that are in series.c, ledger.c and counter.c. */
+/* The parts of a merge that are in series.c, ledger.c, space.c and
+ * counter.c. */
 void series_close_gaps(struct run *run, const struct numbering *numbering);
 enum assay_status series_merge(struct run *into, const struct run *from,
                                const struct translation *translation,
                                struct error *err);
 enum assay_status ledger_merge(struct run *into, const struct run *from,
                                const struct translation *translation,
+                               struct error *err);
+enum assay_status spaces_merge(struct run *into, const struct run *from,
                                struct error *err);
 enum assay_status counters_merge(struct run *into, const struct run *from,
                                  int64_t shift_ns, struct error *err);

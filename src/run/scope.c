@@ -75,7 +75,8 @@ static enum assay_status scope_append(struct run *run, const struct str *key,
     run->links[new_id] = (struct scope_links){.last_child = RUN_NONE,
                                               .first_cell = RUN_NONE,
                                               .last_cell = RUN_NONE,
-                                              .work = RUN_NONE};
+                                              .work = RUN_NONE,
+                                              .text = RUN_NONE};
     run->n_scopes++;
     if (parent != RUN_NONE)
         append_child(run, parent, new_id);

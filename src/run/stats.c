@@ -53,23 +53,27 @@ void stats_median_interval(const double *sorted, size_t n, double confidence,
     *high = sorted[n - 1 - rank];
 }
 
-/* Which cells a question is about: the phase asked for, and those outside the
- * iterations only where there is nothing inside. */
+/* Which cells a question is about: the phase asked for; those outside the
+ * iterations only where there is nothing inside; those of devices only where
+ * there is nothing of the host, whose times are not added to a device's. */
 struct choice {
+    const struct run *run;
     uint32_t phase;
-    bool is_outside;
+    bool is_outside, is_device;
 };
 
 static bool is_chosen(const struct choice *choice, const struct cell *cell)
 {
     return cell->is_outside == choice->is_outside &&
-           (choice->phase == RUN_ANY || choice->phase == cell->phase);
+           (choice->phase == RUN_ANY || choice->phase == cell->phase) &&
+           cell_is_device(choice->run, cell) == choice->is_device;
 }
 
 static struct choice choose(const struct run *run, uint32_t scope,
                             uint32_t phase)
 {
-    struct choice choice = {.phase = phase, .is_outside = false};
+    struct choice choice = {
+        .run = run, .phase = phase, .is_device = !run->links[scope].has_host};
     uint32_t id = RUN_NONE;
 
     while ((id = cell_next_of(run, scope, id)) != RUN_NONE) {
@@ -87,10 +91,12 @@ static int compare_points(const void *left, const void *right)
     return (a->iteration > b->iteration) - (a->iteration < b->iteration);
 }
 
-/* Adds up the points of the same iteration; they are sorted by it. */
-static size_t join_points(struct point *points, size_t n)
+size_t points_join(struct point *points, size_t n)
 {
     size_t joined = 0;
+
+    if (n)
+        qsort(points, n, sizeof *points, compare_points);
 
     for (size_t i = 0; i < n; i++) {
         struct point *last = joined ? &points[joined - 1] : NULL;
@@ -156,10 +162,8 @@ static enum assay_status chosen_points(const struct run *run, uint32_t scope,
 
     if (st || !*n)
         return st;
-    if (!choice->is_outside) {
-        qsort(*points, *n, sizeof **points, compare_points);
-        *n = join_points(*points, *n);
-    }
+    if (!choice->is_outside)
+        *n = points_join(*points, *n);
     return ASSAY_OK;
 }
 
@@ -267,6 +271,26 @@ static void fill_percentiles(struct scope_stats *out, const struct dist *dist,
                           &out->median_high_ns);
 }
 
+enum assay_status stats_add_percentiles(struct scope_stats *out,
+                                        const struct dist *dist,
+                                        const struct point *points, size_t n,
+                                        struct error *err)
+{
+    double *values = mem_array(n, sizeof *values);
+
+    if (!values)
+        return error_nomem(err, n * sizeof *values,
+                           "the statistics of a scope");
+    for (size_t i = 0; i < n; i++)
+        values[i] = (double)points[i].total_ns;
+    qsort(values, n, sizeof *values, compare_doubles);
+    fill_percentiles(out, dist, values, n);
+    if (dist->n > out->n)
+        out->n = dist->n;
+    mem_free(values);
+    return ASSAY_OK;
+}
+
 static enum assay_status add_percentiles(const struct run *run, uint32_t scope,
                                          const struct choice *choice,
                                          struct scope_stats *out,
@@ -274,28 +298,14 @@ static enum assay_status add_percentiles(const struct run *run, uint32_t scope,
 {
     struct dist dist = {0};
     struct point *points = NULL;
-    double *values = NULL;
     enum assay_status st;
     size_t n = 0;
 
     st = chosen_dist(run, scope, choice, &dist, err);
     if (!st)
         st = chosen_points(run, scope, choice, &points, &n, err);
-    if (st)
-        goto done;
-    values = mem_array(n, sizeof *values);
-    if (!values) {
-        st = error_nomem(err, n * sizeof *values, "the statistics of a scope");
-        goto done;
-    }
-    for (size_t i = 0; i < n; i++)
-        values[i] = (double)points[i].total_ns;
-    qsort(values, n, sizeof *values, compare_doubles);
-    fill_percentiles(out, &dist, values, n);
-    if (dist.n > out->n)
-        out->n = dist.n;
-done:
-    mem_free(values);
+    if (!st)
+        st = stats_add_percentiles(out, &dist, points, n, err);
     mem_free(points);
     dist_release(&dist);
     return st;

@@ -40,6 +40,8 @@ static enum assay_status copy_work(struct run *to, const struct run *from,
 
         if (work)
             st = run_work_set(to, i, work, err);
+        if (!st && run_text(from, i))
+            st = run_text_set(to, i, run_text(from, i), err);
     }
     return st;
 }
@@ -97,6 +99,8 @@ static enum assay_status copy_observed(struct run *to, const struct run *from,
     }
     for (size_t i = 0; !st && i < from->n_ledger; i++)
         st = run_ledger_add(to, &from->ledger[i], err);
+    for (size_t i = 0; !st && i < from->n_spaces; i++)
+        st = run_space_restore(to, &from->spaces[i], err);
     return st;
 }
 

@@ -1,9 +1,11 @@
 /* run/work.c - what the scopes of a run have to do, in arithmetic. */
 #include "run/run_internal.h"
 
+#include "base/mem.h"
 #include "base/vec.h"
 
 #include <math.h>
+#include <string.h>
 
 struct scope_work scope_work_unknown(void)
 {
@@ -127,5 +129,59 @@ enum assay_status run_work_set(struct run *run, uint32_t scope,
     if (work->done_by != RUN_NONE)
         run->links[work->done_by].n_doing++;
     *place = *work;
+    return ASSAY_OK;
+}
+
+/* ---- in words ------------------------------------------------------------
+ */
+
+const struct scope_text *run_text(const struct run *run, uint32_t scope)
+{
+    uint32_t text = run->links[scope].text;
+
+    return text == RUN_NONE ? NULL : &run->texts[text];
+}
+
+bool run_has_text(const struct run *run)
+{
+    return run->n_texts > 0;
+}
+
+static bool text_is_same(const struct scope_text *a, const struct scope_text *b)
+{
+    return strcmp(a->shapes, b->shapes) == 0 &&
+           strcmp(a->kernel, b->kernel) == 0;
+}
+
+enum assay_status run_text_set(struct run *run, uint32_t scope,
+                               const struct scope_text *text, struct error *err)
+{
+    struct scope_text copy, *moved;
+
+    if (scope >= run->n_scopes)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "texts are for a scope that is not there (%u)", scope);
+    if (run_text(run, scope) && text_is_same(run_text(run, scope), text))
+        return ASSAY_OK;
+    copy.shapes = mem_strdup(text->shapes);
+    copy.kernel = mem_strdup(text->kernel);
+    moved = vec_reserve(run->texts, &run->texts_capacity, run->n_texts + 1,
+                        sizeof *run->texts);
+    if (moved)
+        run->texts = moved;
+    if (!copy.shapes || !copy.kernel || !moved) {
+        mem_free((char *)copy.shapes);
+        mem_free((char *)copy.kernel);
+        return error_nomem(err, strlen(text->shapes), "the texts of a scope");
+    }
+    if (run->links[scope].text == RUN_NONE) {
+        run->links[scope].text = (uint32_t)run->n_texts++;
+        run->texts[run->links[scope].text] = copy;
+        return ASSAY_OK;
+    }
+    moved = &run->texts[run->links[scope].text];
+    mem_free((char *)moved->shapes);
+    mem_free((char *)moved->kernel);
+    *moved = copy;
     return ASSAY_OK;
 }

@@ -80,5 +80,7 @@ int bulk_bind_sample(sqlite3_stmt *stmt, int at,
     row_int(&row, s->self_ns);
     row_bytes(&row, s->bytes);
     row_bytes(&row, s->peak_bytes);
+    if (source->is_extended)
+        row_bytes(&row, s->queued_ns ? s->queued_ns : RUN_UNKNOWN);
     return row.rc;
 }

@@ -6,6 +6,8 @@
 
 #include "base/map.h"
 
+#include <string.h>
+
 /* ---- meta, facts, health ---------------------------------------------- */
 
 struct named {
@@ -235,6 +237,55 @@ static enum assay_status write_work(struct store_writer *writer,
     return st;
 }
 
+static uint64_t hash_texts(const struct run *run)
+{
+    uint64_t hash = 0;
+
+    for (uint32_t i = 0; run_has_text(run) && i < run_scope_count(run); i++) {
+        const struct scope_text *text = run_text(run, i);
+
+        if (text)
+            hash = (hash * 31 + map_hash(text->shapes, strlen(text->shapes))) *
+                       31 +
+                   map_hash(text->kernel, strlen(text->kernel)) + i;
+    }
+    return hash;
+}
+
+static enum assay_status put_text(struct store_writer *writer, uint32_t scope,
+                                  const struct scope_text *text,
+                                  struct error *err)
+{
+    struct row row;
+    enum assay_status st = writer_put(writer, PUT_TEXT, &row, err);
+
+    if (st)
+        return st;
+    row_int(&row, scope);
+    row_text(&row, text->shapes);
+    row_text(&row, text->kernel);
+    return row_write(&row, &writer->db, err);
+}
+
+static enum assay_status write_texts(struct store_writer *writer,
+                                     const struct run *run, struct error *err)
+{
+    uint64_t hash = hash_texts(run);
+    enum assay_status st;
+
+    if (!run_has_text(run) || hash == writer->text_hash)
+        return ASSAY_OK;
+    st = writer_extend(writer, err);
+    for (uint32_t i = 0; !st && i < run_scope_count(run); i++) {
+        const struct scope_text *text = run_text(run, i);
+
+        if (text)
+            st = put_text(writer, i, text, err);
+    }
+    writer->text_hash = hash;
+    return st;
+}
+
 /* ---- iterations ------------------------------------------------------- */
 
 /* Where writing goes on: thinning leaves another one, or none, at the place
@@ -284,7 +335,8 @@ static enum assay_status write_iterations(struct store_writer *writer,
 static int bind_kept(sqlite3_stmt *stmt, int at,
                      const struct bulk_source *source, size_t i)
 {
-    struct bulk_source one = {.items = run_kept(source->items, i)};
+    struct bulk_source one = {.items = run_kept(source->items, i),
+                              .is_extended = source->is_extended};
 
     return bulk_bind_sample(stmt, at, &one, 0);
 }
@@ -303,9 +355,12 @@ static enum assay_status write_kept(struct store_writer *writer,
         if (i == writer->n_kept && hash == writer->kept_hash)
             first = i;
         hash = hash * 31 + map_hash(run_kept(run, i), sizeof(struct sample));
+        if (!st && sample_is_extended(run_kept(run, i)))
+            st = writer_extend(writer, err);
     }
-    if (n == writer->n_kept && hash == writer->kept_hash)
-        return ASSAY_OK;
+    source.is_extended = writer->is_extended;
+    if (st || (n == writer->n_kept && hash == writer->kept_hash))
+        return st;
     if (first == 0 && writer->n_kept > 0)
         st = writer_cut(writer, CUT_SAMPLES, writer->n_appended, err);
     if (!st)
@@ -334,6 +389,8 @@ enum assay_status checkpoint_write(struct store_writer *writer,
     if (!st)
         st = write_work(writer, run, err);
     if (!st)
+        st = write_texts(writer, run, err);
+    if (!st)
         st = write_iterations(writer, run, err);
     if (!st)
         st = cells_write(writer, run, err);
@@ -345,5 +402,7 @@ enum assay_status checkpoint_write(struct store_writer *writer,
         st = series_write(writer, run, err);
     if (!st)
         st = ledger_write(writer, run, err);
+    if (!st)
+        st = spaces_write(writer, run, err);
     return st;
 }

@@ -99,11 +99,13 @@ static enum assay_status check_tables(struct loader *loader, struct error *err)
         const char *name;
         int since;
     } tables[] = {
-        {"meta", 1},   {"fact", 1},   {"health", 1},       {"scope", 1},
-        {"phase", 1},  {"thread", 1}, {"iteration", 1},    {"stat", 1},
-        {"point", 1},  {"sample", 1}, {"counter", 2},      {"counter_point", 2},
-        {"work", 3},   {"series", 4}, {"series_label", 4}, {"series_point", 4},
-        {"ledger", 4},
+        {"meta", 1},         {"fact", 1},    {"health", 1},
+        {"scope", 1},        {"phase", 1},   {"thread", 1},
+        {"iteration", 1},    {"stat", 1},    {"point", 1},
+        {"sample", 1},       {"counter", 2}, {"counter_point", 2},
+        {"work", 3},         {"series", 4},  {"series_label", 4},
+        {"series_point", 4}, {"ledger", 4},  {"scope_text", 6},
+        {"memory_space", 6},
     };
 
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {

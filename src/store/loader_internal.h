@@ -26,6 +26,7 @@ enum assay_status counters_read(struct loader *loader, struct error *err);
 /* Its parts in series_in.c. */
 enum assay_status series_read(struct loader *loader, struct error *err);
 enum assay_status ledger_read(struct loader *loader, struct error *err);
+enum assay_status spaces_read(struct loader *loader, struct error *err);
 
 /* ---- one row coming in ------------------------------------------------ */
 

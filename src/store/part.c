@@ -134,7 +134,8 @@ static enum assay_status open_database(struct store_writer *writer,
                    "%s %s INSERT INTO meta VALUES('complete', 0),"
                    "('writer', 'assay %s'); COMMIT;",
                    journal_mode, STORE_CACHE_KIB, STORE_APPLICATION_ID,
-                   STORE_VERSION, store_tables, store_views, ASSAY_VERSION))
+                   STORE_PLAIN_VERSION, store_tables, store_views,
+                   ASSAY_VERSION))
         st = error_nomem(err, strlen(store_tables), "a statement");
     else
         st = db_execute(db, sql.text, err);
@@ -181,7 +182,8 @@ enum assay_status writer_open(const char *path, const char *final,
     if (!writer)
         return error_nomem(err, sizeof *writer, "a run file");
     writer->claim = -1;
-    writer->samples = (struct bulk){.table = "sample", .n_columns = 9};
+    writer->samples =
+        (struct bulk){.table = "sample", .n_columns = SAMPLE_COLUMNS};
     writer->points = (struct bulk){.table = "point", .n_columns = 5};
     st = name_files(writer, path, final, err);
     if (!st)
@@ -235,16 +237,12 @@ static enum assay_status sync_folder(struct store_writer *writer,
     return st;
 }
 
-enum assay_status writer_sync(struct store_writer *writer, struct error *err)
-{
-    writer_close(writer);
-    return sync_path(writer, writer->part, O_RDWR, err);
-}
-
 enum assay_status writer_settle(struct store_writer *writer, struct error *err)
 {
-    enum assay_status st = writer_sync(writer, err);
+    enum assay_status st;
 
+    writer_close(writer);
+    st = sync_path(writer, writer->part, O_RDWR, err);
     if (!st && rename(writer->part, writer->final))
         st = error_errno(err, errno, "cannot write %s", writer->path);
     return st ? st : sync_folder(writer, err);

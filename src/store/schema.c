@@ -2,9 +2,12 @@
  *
  * Version 1 had no peak_bytes, no counters and no memory peak in meta; version
  * 2 had no work; version 3 had no series, no ledger and nothing of what was
- * executed in work; version 4 nothing of what is kept for a backward pass. Who
- * changes a table raises STORE_VERSION and teaches tables.c what the older
- * files lack. */
+ * executed in work; version 4 nothing of what is kept for a backward pass;
+ * version 5 nothing of launches on devices, and no texts of work. Who changes a
+ * table raises STORE_VERSION and teaches tables.c what the older files lack.
+ *
+ * What version 6 added comes with the first thing that needs it: a run without
+ * any is written as version 5, which older programs read. */
 #include "store/store_internal.h"
 
 const char store_tables[] =
@@ -55,6 +58,15 @@ const char store_tables[] =
     " PRIMARY KEY(series, iteration)) WITHOUT ROWID;"
     "CREATE TABLE ledger(id INTEGER PRIMARY KEY, kind TEXT NOT NULL,"
     " scope INTEGER, bytes INTEGER NOT NULL, what TEXT NOT NULL);";
+
+const char store_extension[] =
+    "ALTER TABLE sample ADD COLUMN queued_ns INTEGER;"
+    "CREATE TABLE scope_text(scope INTEGER PRIMARY KEY, shapes TEXT NOT NULL,"
+    " kernel TEXT NOT NULL);"
+    "CREATE TABLE memory_space(id INTEGER PRIMARY KEY, space TEXT NOT NULL,"
+    " category TEXT NOT NULL, live_bytes INTEGER NOT NULL,"
+    " peak_bytes INTEGER NOT NULL, at_peak_bytes INTEGER NOT NULL);"
+    "PRAGMA user_version=6;";
 
 const char store_views[] =
     "CREATE VIEW scope_time AS SELECT scope.path, scope.class,"

@@ -133,3 +133,26 @@ enum assay_status ledger_read(struct loader *loader, struct error *err)
     }
     return rows_close(&rows);
 }
+
+/* ---- memory by space --------------------------------------------------- */
+
+enum assay_status spaces_read(struct loader *loader, struct error *err)
+{
+    struct rows rows = rows_open(
+        loader, "memory_space",
+        "id, space, category, live_bytes, peak_bytes, at_peak_bytes", err);
+
+    while (rows_next(&rows)) {
+        struct space_row row = {
+            .space = rows_text(&rows, 1),
+            .category = rows_text(&rows, 2),
+            .live_bytes = rows_int(&rows, 3, INT64_MIN + 1, INT64_MAX),
+            .peak_bytes = rows_int(&rows, 4, 0, INT64_MAX),
+            .at_peak_bytes = rows_int(&rows, 5, INT64_MIN + 1, INT64_MAX),
+        };
+
+        if (!rows.status)
+            rows_take(&rows, run_space_restore(loader->run, &row, err));
+    }
+    return rows_close(&rows);
+}

@@ -147,3 +147,36 @@ enum assay_status ledger_write(struct store_writer *writer,
     writer->ledger_hash = hash;
     return st;
 }
+
+/* ---- memory by space --------------------------------------------------- */
+
+static enum assay_status put_space(struct store_writer *writer,
+                                   const struct space_row *space, size_t id,
+                                   struct error *err)
+{
+    struct row row;
+    enum assay_status st = writer_put(writer, PUT_SPACE, &row, err);
+
+    if (st)
+        return st;
+    row_int(&row, (int64_t)id);
+    row_text(&row, space->space);
+    row_text(&row, space->category);
+    row_int(&row, space->live_bytes);
+    row_int(&row, space->peak_bytes);
+    row_int(&row, space->at_peak_bytes);
+    return row_write(&row, &writer->db, err);
+}
+
+/* A handful of rows, which change all the time. */
+enum assay_status spaces_write(struct store_writer *writer,
+                               const struct run *run, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (run_space_count(run))
+        st = writer_extend(writer, err);
+    for (size_t i = 0; i < run_space_count(run) && !st; i++)
+        st = put_space(writer, run_space(run, i), i, err);
+    return st;
+}

@@ -63,14 +63,14 @@ enum assay_status store_finish_or_keep(struct store_writer *writer,
                                        const struct run *run,
                                        struct error *err);
 
-/* The same for a run that is read back and added to: the file keeps the name
- * of store_part(), and the writer goes on to store_replace() or
- * store_abandon(). On failure it is gone. */
-enum assay_status store_finish_apart(struct store_writer *writer,
-                                     const struct run *run, struct error *err);
+/* Adds to the run what only the file has of it: the samples of store_append(),
+ * as kept ones, and the count of those that were lost on the way there. For a
+ * run that goes on in memory and comes back with store_replace(). */
+enum assay_status store_complete(struct store_writer *writer, struct run *run,
+                                 struct error *err);
 
 /* Puts a run where the writer's was to go, as store_save() does, and removes
- * the .part. Takes the writer over. */
+ * the .part, which stays until then. Takes the writer over. */
 enum assay_status store_replace(struct store_writer *writer,
                                 const struct run *run, struct error *err);
 

@@ -12,16 +12,19 @@
 #define STORE_APPLICATION_ID 0x41534159
 
 enum {
-    STORE_VERSION = 5,            /* of the schema: docs/run-file.md */
+    STORE_VERSION = 6,            /* of the schema: docs/run-file.md */
+    STORE_PLAIN_VERSION = 5,      /* of a file without what 6 added */
     STORE_MAX_PATH = 1000,        /* longer paths of scopes are not stored */
     STORE_MAX_TEXT = 16 << 20,    /* of one value in a file, in bytes */
     STORE_BUSY_TIMEOUT_MS = 5000, /* for another program to let go of it */
     STORE_CACHE_KIB = 4096        /* of pages that SQLite may hold */
 };
 
-/* What makes an empty run file of STORE_VERSION. */
+/* What makes an empty run file of STORE_PLAIN_VERSION, and of that one of
+ * STORE_VERSION. */
 extern const char store_tables[];
 extern const char store_views[];
+extern const char store_extension[];
 
 /* ---- a connection ----------------------------------------------------- */
 

@@ -52,8 +52,36 @@ static enum assay_status commit(struct store_writer *writer, struct error *err)
     if (st)
         return st;
     writer->is_in_transaction = false;
+    writer->is_extended_for_good = writer->is_extended;
     writer->n_committed = writer->n_appended;
     return ASSAY_OK;
+}
+
+/* The table has as many columns as its statements, which are made again. */
+static void set_extended(struct store_writer *writer, bool is_extended)
+{
+    bulk_release(&writer->samples);
+    writer->samples.n_columns =
+        is_extended ? SAMPLE_COLUMNS_EXTENDED : SAMPLE_COLUMNS;
+    writer->is_extended = is_extended;
+}
+
+enum assay_status writer_extend(struct store_writer *writer, struct error *err)
+{
+    enum assay_status st;
+
+    if (writer->is_extended)
+        return ASSAY_OK;
+    set_extended(writer, true);
+    st = db_execute(&writer->db, store_extension, err);
+    if (st)
+        set_extended(writer, false);
+    return st;
+}
+
+bool sample_is_extended(const struct sample *sample)
+{
+    return sample->queued_ns != 0;
 }
 
 /* Undoes what was begun; the next checkpoint writes everything again. */
@@ -65,13 +93,16 @@ static void roll_back(struct store_writer *writer)
     if (!sqlite3_get_autocommit(writer->db.handle))
         sqlite3_exec(writer->db.handle, "ROLLBACK", NULL, NULL, NULL);
     writer->is_in_transaction = false;
+    if (writer->is_extended != writer->is_extended_for_good)
+        set_extended(writer, writer->is_extended_for_good);
     writer->n_lost += (uint64_t)(writer->n_appended - writer->n_committed);
     writer->n_appended = writer->n_committed;
     writer->is_to_rewrite = true;
     writer->n_scopes = writer->n_phases = 0;
     writer->n_iterations = writer->n_kept = 0;
     writer->n_cells = writer->n_counters = writer->n_series = 0;
-    writer->kept_hash = writer->work_hash = writer->ledger_hash = 0;
+    writer->kept_hash = writer->work_hash = 0;
+    writer->text_hash = writer->ledger_hash = 0;
 }
 
 static enum assay_status clear_tables(struct store_writer *writer,
@@ -85,6 +116,10 @@ static enum assay_status clear_tables(struct store_writer *writer,
         "DELETE FROM series_point; DELETE FROM ledger;";
     enum assay_status st = db_execute(&writer->db, clear, err);
 
+    if (!st && writer->is_extended)
+        st = db_execute(&writer->db,
+                        "DELETE FROM scope_text; DELETE FROM memory_space;",
+                        err);
     return st ? st : writer_cut(writer, CUT_SAMPLES, writer->n_appended, err);
 }
 
@@ -111,6 +146,11 @@ enum assay_status store_append(struct store_writer *writer,
 
     if (!st)
         st = make_way(writer, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        if (sample_is_extended(&samples[i]))
+            st = writer_extend(writer, err);
+    }
+    source.is_extended = writer->is_extended;
     if (!st)
         st = bulk_insert(writer, &writer->samples, &source, 0, n, err);
     if (st) {
@@ -209,15 +249,55 @@ enum assay_status store_finish_or_keep(struct store_writer *writer,
     return st;
 }
 
-enum assay_status store_finish_apart(struct store_writer *writer,
-                                     const struct run *run, struct error *err)
+static int64_t column_or(sqlite3_stmt *stmt, int column, int64_t otherwise)
 {
-    enum assay_status st = checkpoint(writer, run, true, err);
+    return sqlite3_column_type(stmt, column) == SQLITE_NULL
+               ? otherwise
+               : sqlite3_column_int64(stmt, column);
+}
 
-    if (!st)
-        st = writer_sync(writer, err);
+/* The row that bulk_bind_sample() wrote. */
+static struct sample sample_of_row(sqlite3_stmt *stmt, bool is_extended)
+{
+    struct sample sample = {
+        .scope = (uint32_t)sqlite3_column_int64(stmt, 0),
+        .phase = (uint32_t)sqlite3_column_int64(stmt, 1),
+        .thread = (uint32_t)sqlite3_column_int64(stmt, 2),
+        .iteration = (uint32_t)column_or(stmt, 3, RUN_NONE),
+        .start_ns = sqlite3_column_int64(stmt, 4),
+        .duration_ns = sqlite3_column_int64(stmt, 5),
+        .self_ns = sqlite3_column_int64(stmt, 6),
+        .bytes = column_or(stmt, 7, RUN_UNKNOWN),
+        .peak_bytes = column_or(stmt, 8, RUN_UNKNOWN),
+    };
+
+    if (is_extended)
+        sample.queued_ns = column_or(stmt, 9, 0);
+    return sample;
+}
+
+enum assay_status store_complete(struct store_writer *writer, struct run *run,
+                                 struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    struct row row;
+    int rc = SQLITE_DONE;
+
+    run_health(run)->lost_spans += writer->n_lost;
+    if (writer->n_appended == 0)
+        return ASSAY_OK;
+    st = writer_put(writer, GET_SAMPLES, &row, err);
     if (st)
-        writer_discard(writer);
+        return st;
+    row_int(&row, writer->n_appended);
+    while (!st && (rc = sqlite3_step(row.stmt)) == SQLITE_ROW) {
+        struct sample sample = sample_of_row(row.stmt, writer->is_extended);
+
+        st = run_keep(run, &sample, err);
+    }
+    if (!st && rc != SQLITE_DONE)
+        st = db_error(&writer->db, "reading", err);
+    sqlite3_reset(row.stmt);
     return st;
 }
 

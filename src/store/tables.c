@@ -232,6 +232,22 @@ static enum assay_status read_work(struct loader *loader, struct error *err)
     return rows_close(&rows);
 }
 
+static enum assay_status read_texts(struct loader *loader, struct error *err)
+{
+    struct rows rows =
+        rows_open(loader, "scope_text", "scope, shapes, kernel", err);
+
+    while (rows_next(&rows)) {
+        uint32_t scope = rows_id(&rows, 0, run_scope_count(loader->run));
+        struct scope_text text = {.shapes = rows_text(&rows, 1),
+                                  .kernel = rows_text(&rows, 2)};
+
+        if (!rows.status)
+            rows_take(&rows, run_text_set(loader->run, scope, &text, err));
+    }
+    return rows_close(&rows);
+}
+
 /* ---- iterations and samples ------------------------------------------- */
 
 static enum assay_status read_iterations(struct loader *loader,
@@ -257,15 +273,32 @@ static enum assay_status read_iterations(struct loader *loader,
     return rows_close(&rows);
 }
 
+/* The columns of sample in a file of that version. */
+static const char *sample_columns(int version)
+{
+#define SAMPLE_TEXT                                                            \
+    "rowid, scope, phase, thread, iteration, start_ns, duration_ns, self_ns, " \
+    "bytes, "
+    if (version < 2)
+        return SAMPLE_TEXT "NULL AS peak_bytes, NULL AS queued_ns";
+    if (version < 6)
+        return SAMPLE_TEXT "peak_bytes, NULL AS queued_ns";
+    return SAMPLE_TEXT "peak_bytes, queued_ns";
+#undef SAMPLE_TEXT
+}
+
+/* NULL is 0: nobody told. */
+static int64_t read_told(struct rows *rows, int column, int64_t most)
+{
+    return sqlite3_column_type(rows->stmt, column) == SQLITE_NULL
+               ? 0
+               : rows_int(rows, column, 0, most);
+}
+
 static enum assay_status read_samples(struct loader *loader, struct error *err)
 {
-    const char *columns =
-        loader->version < 2
-            ? "rowid, scope, phase, thread, iteration, start_ns, duration_ns,"
-              " self_ns, bytes, NULL AS peak_bytes"
-            : "rowid, scope, phase, thread, iteration, start_ns, duration_ns,"
-              " self_ns, bytes, peak_bytes";
-    struct rows rows = rows_open(loader, "sample", columns, err);
+    struct rows rows =
+        rows_open(loader, "sample", sample_columns(loader->version), err);
     struct run *run = loader->run;
     size_t n_scopes = run_scope_count(run), n_phases = run_phase_count(run);
     size_t n_threads = run_thread_count(run);
@@ -281,6 +314,7 @@ static enum assay_status read_samples(struct loader *loader, struct error *err)
             .self_ns = rows_int(&rows, 7, -RUN_MAX_NS, RUN_MAX_NS),
             .bytes = rows_bytes(&rows, 8),
             .peak_bytes = rows_bytes(&rows, 9),
+            .queued_ns = read_told(&rows, 10, RUN_MAX_NS),
         };
 
         if (!rows.status)
@@ -315,9 +349,13 @@ enum assay_status tables_read(struct loader *loader, struct error *err)
         st = counters_read(loader, err);
     if (!st && loader->version >= 3)
         st = read_work(loader, err);
+    if (!st && loader->version >= 6)
+        st = read_texts(loader, err);
     if (!st && loader->version >= 4)
         st = series_read(loader, err);
     if (!st && loader->version >= 4)
         st = ledger_read(loader, err);
+    if (!st && loader->version >= 6)
+        st = spaces_read(loader, err);
     return st ? st : apply_meta(loader, &meta, err);
 }

@@ -26,6 +26,8 @@
     X(PUT_COUNTER, "INSERT OR REPLACE INTO counter"                            \
                    " VALUES(?,?,?,?,?,?,?,?,?)")                               \
     X(PUT_WORK, "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?,?,?,?)")     \
+    X(PUT_TEXT, "INSERT OR REPLACE INTO scope_text VALUES(?,?,?)")             \
+    X(PUT_SPACE, "INSERT OR REPLACE INTO memory_space VALUES(?,?,?,?,?,?)")    \
     X(PUT_COUNTER_POINT, "INSERT INTO counter_point VALUES(?,?,?)")            \
     X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?,?,?,?)")             \
     X(PUT_LABEL, "INSERT INTO series_label VALUES(?,?,?)")                     \
@@ -36,7 +38,8 @@
     X(CUT_ITERATIONS, "DELETE FROM iteration WHERE i >= ?")                    \
     X(CUT_POINTS, "DELETE FROM point WHERE stat = ?")                          \
     X(CUT_COUNTER_POINTS, "DELETE FROM counter_point WHERE counter = ?")       \
-    X(CUT_SAMPLES, "DELETE FROM sample WHERE rowid > ?")
+    X(CUT_SAMPLES, "DELETE FROM sample WHERE rowid > ?")                       \
+    X(GET_SAMPLES, "SELECT * FROM sample WHERE rowid <= ? ORDER BY rowid")
 
 enum statement {
 #define STORE_STATEMENT_ENUM(name, sql) name,
@@ -46,6 +49,9 @@ enum statement {
 
 /* Rows go in by the dozen: SQLite takes them twice as fast so. */
 enum { BULK_ROWS = 50 };
+
+/* Of a table in a file with and without what version 6 added. */
+enum { SAMPLE_COLUMNS = 9, SAMPLE_COLUMNS_EXTENDED = 10 };
 
 struct bulk {
     const char *table;
@@ -58,6 +64,7 @@ struct bulk {
 struct bulk_source {
     const void *items;
     int64_t owner;
+    bool is_extended; /* of samples: with all columns */
     int (*bind)(sqlite3_stmt *stmt, int at, const struct bulk_source *source,
                 size_t i);
 };
@@ -83,6 +90,8 @@ struct store_writer {
     bool is_in_transaction;
     bool has_content;   /* a checkpoint went through */
     bool is_to_rewrite; /* one did not, and took what it wrote with it */
+    bool is_extended;   /* has all of STORE_VERSION */
+    bool is_extended_for_good;
 
     int64_t n_appended;  /* samples for good; the kept ones lie behind them */
     int64_t n_committed; /* of those, the ones that nothing can undo */
@@ -90,7 +99,7 @@ struct store_writer {
 
     size_t n_scopes, n_phases, n_iterations, n_kept;
     uint32_t last_iteration;
-    uint64_t kept_hash, work_hash, ledger_hash;
+    uint64_t kept_hash, work_hash, text_hash, ledger_hash;
     struct written *cells;
     size_t n_cells, cells_capacity;
     struct written *counters;
@@ -104,9 +113,7 @@ struct store_writer {
 enum assay_status writer_open(const char *path, const char *final,
                               const char *journal_mode,
                               struct store_writer **out, struct error *err);
-/* Closes the database, and all of it is on the disk. */
-enum assay_status writer_sync(struct store_writer *writer, struct error *err);
-/* The same, and gives the file its name. */
+/* Closes the database, all of it is on the disk, and the file has its name. */
 enum assay_status writer_settle(struct store_writer *writer, struct error *err);
 /* Both end the writer's life: the file stays, or goes too. */
 void writer_free(struct store_writer *writer);
@@ -124,6 +131,10 @@ void leftovers_remove(const char *final, struct timespec before);
 /* Starts a row of a statement, to be ended by row_write(). */
 enum assay_status writer_put(struct store_writer *writer, enum statement which,
                              struct row *row, struct error *err);
+/* Makes room for what version 6 added. Inside a transaction. */
+enum assay_status writer_extend(struct store_writer *writer, struct error *err);
+/* Whether a sample needs that. */
+bool sample_is_extended(const struct sample *sample);
 /* Runs a statement that deletes, with its one parameter. */
 enum assay_status writer_cut(struct store_writer *writer, enum statement which,
                              int64_t key, struct error *err);
@@ -154,6 +165,8 @@ enum assay_status counters_write(struct store_writer *writer,
 enum assay_status series_write(struct store_writer *writer,
                                const struct run *run, struct error *err);
 enum assay_status ledger_write(struct store_writer *writer,
+                               const struct run *run, struct error *err);
+enum assay_status spaces_write(struct store_writer *writer,
                                const struct run *run, struct error *err);
 
 #endif

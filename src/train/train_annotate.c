@@ -316,11 +316,9 @@ enum assay_status train_annotate(struct trainer *trainer,
                                  struct recorded *recorded, struct error *err)
 {
     struct annotation_work all = {0};
-    struct run *run = NULL;
-    enum assay_status st = recorded_load(recorded, &run, err);
+    struct run *run = recorded->run;
+    enum assay_status st = find_peak(run, err);
 
-    if (!st)
-        st = find_peak(run, err);
     if (!st)
         st = find_places(&all, run, trainer->options.graph, err);
     if (!st)
@@ -334,13 +332,9 @@ enum assay_status train_annotate(struct trainer *trainer,
     if (!st)
         st = run_seal(run, err);
     if (!st)
-        st = recorded_save(recorded, run, err);
+        st = recorded_save(recorded, err);
     for (int i = 0; i < N_PASSES; i++)
         places_release(&all.places[i]);
     mem_free(all.work);
-    if (st)
-        run_free(run);
-    else
-        trainer->run = run;
     return st;
 }

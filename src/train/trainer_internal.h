@@ -107,8 +107,7 @@ enum assay_status step_series_put(struct trainer *trainer,
 
 /* ---- train_annotate.c: what the recorder cannot know --------------------- */
 
-/* Takes the run out of the recording and writes options.run_path; trainer->run
- * is the run then. */
+/* Adds to the run that was recorded and saves it where it is to go. */
 enum assay_status train_annotate(struct trainer *trainer,
                                  struct recorded *recorded, struct error *err);
 

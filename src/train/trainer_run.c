@@ -144,10 +144,12 @@ static enum assay_status stop_recording(struct trainer *trainer,
     if (!trainer->is_recording)
         return st;
     trainer->is_recording = false;
-    stopped = record_hand_over(&recorded, &stopping);
+    stopped = record_stop_run(&recorded, &stopping);
     if (!stopped && trainer->n_measured) {
         stopped = train_annotate(trainer, &recorded, &stopping);
         report->has_run = !stopped;
+        if (!stopped)
+            trainer->run = recorded_take_run(&recorded);
     }
     recorded_release(&recorded);
     if (!st && stopped)

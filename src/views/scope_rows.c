@@ -61,7 +61,8 @@ static void add_inside(const struct run *run, struct rows *rows,
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
 
-        if (!cell->is_outside || rows->n_iterations == 0)
+        if (run_cell_is_scope_time(run, cell) &&
+            (!cell->is_outside || rows->n_iterations == 0))
             add_cell(&rows->items[row_of_scope[cell->scope]], cell);
     }
 }
@@ -74,7 +75,8 @@ static void scope_rows_add_outside(const struct run *run, struct rows *rows,
         const struct cell *cell = run_cell(run, i);
         struct row *row = &rows->items[row_of_scope[cell->scope]];
 
-        if (cell->is_outside && row->is_outside)
+        if (run_cell_is_scope_time(run, cell) && cell->is_outside &&
+            row->is_outside)
             add_cell(row, cell);
     }
 }

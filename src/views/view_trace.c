@@ -15,6 +15,9 @@
 /* Thread 0 has a meaning of its own in Perfetto (the idle one). */
 enum { PROGRAM_PID = 1, DEVICE_PID = 2, ITERATIONS_TID = 1, FIRST_TID = 2 };
 
+/* Slices before a launch among which the one around it is looked for. */
+enum { most_looked_at = 1 << 14 };
+
 struct trace {
     struct json_writer json;
     const struct run *run;
@@ -147,6 +150,7 @@ static void view_trace_write_iterations(struct trace *trace)
 static void write_args(struct trace *trace, const struct sample *sample)
 {
     const struct scope *scope = run_scope(trace->run, sample->scope);
+    const struct scope_text *text = run_text(trace->run, sample->scope);
     struct json_writer *json = &trace->json;
 
     json_key(json, "args");
@@ -163,6 +167,12 @@ static void write_args(struct trace *trace, const struct sample *sample)
         json_member_int(json, "bytes", sample->bytes);
     if (sample->peak_bytes != RUN_UNKNOWN)
         json_member_int(json, "peak_bytes", sample->peak_bytes);
+    if (text && text->shapes[0])
+        json_member_string(json, "shapes", text->shapes);
+    if (text && text->kernel[0])
+        json_member_string(json, "kernel", text->kernel);
+    if (sample->queued_ns)
+        member_time(trace, "queued_us", sample->queued_ns);
     json_object_end(json);
 }
 
@@ -185,6 +195,94 @@ static void write_async(struct trace *trace, const struct sample *sample,
             write_args(trace, sample);
         json_object_end(&trace->json);
     }
+}
+
+static bool is_above(const struct run *run, uint32_t above, uint32_t scope)
+{
+    while (scope != RUN_NONE && scope != above)
+        scope = run_scope(run, scope)->parent;
+    return scope == above;
+}
+
+/* Whether the host launched at that moment in that slice what ran for the
+ * scope: in a slice of the scope, of a module around it or of a part of it. */
+static bool can_launch(const struct run *run, const struct sample *slice,
+                       uint32_t scope, int64_t time_ns)
+{
+    return slice->start_ns <= time_ns &&
+           time_ns <= slice->start_ns + slice->duration_ns &&
+           slice->scope != RUN_ROOT &&
+           run_thread(run, slice->thread)->kind == THREAD_CPU &&
+           (is_above(run, slice->scope, scope) ||
+            is_above(run, scope, slice->scope));
+}
+
+/* How many kept samples come before those of the thread that begin after that
+ * moment; they are in order of thread and start. */
+static size_t count_before(const struct run *run, uint32_t thread,
+                           int64_t time_ns)
+{
+    size_t low = 0, high = run_kept_count(run);
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct sample *sample = run_kept(run, middle);
+
+        if (sample->thread < thread ||
+            (sample->thread == thread && sample->start_ns <= time_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The innermost slice that launched the sample; NULL: none was kept. */
+static const struct sample *find_launch(const struct run *run,
+                                        const struct sample *sample)
+{
+    int64_t time_ns = sample->start_ns - sample->queued_ns;
+
+    for (uint32_t thread = 0; thread < run_thread_count(run); thread++) {
+        size_t i = count_before(run, thread, time_ns);
+
+        for (size_t n = 0; n < most_looked_at && i > 0; n++) {
+            const struct sample *slice = run_kept(run, --i);
+
+            if (slice->thread != thread)
+                break;
+            if (can_launch(run, slice, sample->scope, time_ns))
+                return slice;
+        }
+    }
+    return NULL;
+}
+
+static void write_flow(struct trace *trace, const char *phase,
+                       const struct sample *slice, int64_t time_ns, size_t id)
+{
+    begin_event(trace, phase, "launch", pid_of(trace, slice->thread),
+                FIRST_TID + (int64_t)slice->thread);
+    json_member_string(&trace->json, "cat", "launch");
+    json_member_int(&trace->json, "id", (int64_t)id);
+    member_time(trace, "ts", time_ns - trace->origin_ns);
+    if (phase[0] == 'f')
+        json_member_string(&trace->json, "bp", "e");
+    json_object_end(&trace->json);
+}
+
+/* An arrow from where the host launched it: "s" lies in that slice, "f" is
+ * bound to the one that begins then. */
+static void write_launch(struct trace *trace, const struct sample *sample,
+                         size_t id)
+{
+    const struct sample *launch =
+        sample->queued_ns ? find_launch(trace->run, sample) : NULL;
+
+    if (!launch)
+        return;
+    write_flow(trace, "s", launch, sample->start_ns - sample->queued_ns, id);
+    write_flow(trace, "f", sample, sample->start_ns, id);
 }
 
 static void write_slice(struct trace *trace, const struct sample *sample)
@@ -212,6 +310,7 @@ static void write_samples(struct trace *trace)
             write_async(trace, sample, i);
         else
             write_slice(trace, sample);
+        write_launch(trace, sample, i);
     }
 }
 

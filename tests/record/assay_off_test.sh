@@ -25,8 +25,15 @@ int main(void)
     assay_phase_end();
     assay_counter("counter", 0, 1);
     assay_bytes(1);
+    assay_memory("host", ASSAY_MEMORY_WEIGHTS, 1);
     assay_thread("thread");
     assay_fact("key", "value");
+    assay_begin_scope(assay_scope(assay_scope_path("path", 0), "name", 0));
+    assay_span_at(assay_lane_open("lane", ASSAY_LANE_DEVICE), ASSAY_SCOPE_ROOT,
+                  assay_clock_ns(), assay_clock_ns(), 0);
+    assay_work(&(struct assay_work){.macs = 1});
+    assay_scope_work(ASSAY_SCOPE_ROOT, &(struct assay_work){.macs = 1});
+    assay_end();
     return assay_is_recording() + (int)assay_stop(&error);
 }
 END

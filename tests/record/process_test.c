@@ -2,6 +2,7 @@
 #include "recorded.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
@@ -67,6 +68,91 @@ TEST(the_parent_records_on_after_a_fork_and_the_child_does_not)
     CHECK_INT(stats_of(run, "after").calls, 1);
     CHECK_INT(scope_at(run, "child"), RUN_NONE);
     CHECK(run_fact(run, "who") == NULL);
+    run_free(run);
+}
+
+/* All that a program can tell, and the end of a process with its handlers. */
+static void tell_all_in_child(void)
+{
+    assay_lane_t queue = assay_lane_open("child queue", ASSAY_LANE_DEVICE);
+    assay_scope_t scope = assay_scope_path("child.scope", "Child");
+    struct assay_error error = {0};
+    int64_t now = assay_clock_ns();
+
+    if (assay_is_recording())
+        _exit(1);
+    assay_begin_scope(scope);
+    assay_work(&(struct assay_work){.macs = 1, .kernel = "child"});
+    assay_end();
+    assay_span_at(queue, scope, now, now + 1, NULL);
+    assay_memory("child", ASSAY_MEMORY_WEIGHTS, 1);
+    assay_bytes(1);
+    assay_counter("child", NULL, 1);
+    assay_fact("child", "was here");
+    if (assay_start(test_path("run.assay"), NULL, &error) !=
+            ASSAY_UNSUPPORTED ||
+        !strstr(error.text, "a forked child cannot record") || assay_stop(NULL))
+        _exit(2);
+    exit(0);
+}
+
+static atomic_bool is_over;
+
+static void *record_meanwhile(void *n_spans)
+{
+    assay_lane_t queue = assay_lane_open("queue", ASSAY_LANE_DEVICE);
+    assay_scope_t scope = assay_scope_path("meanwhile", NULL);
+    uint64_t n = 0;
+
+    while (!atomic_load(&is_over)) {
+        int64_t now = assay_clock_ns();
+
+        assay_begin_scope(scope);
+        assay_memory("queue", ASSAY_MEMORY_SCRATCH, 8);
+        assay_memory("queue", ASSAY_MEMORY_SCRATCH, -8);
+        assay_end();
+        assay_span_at(queue, scope, now, now + 1, NULL);
+        n++;
+    }
+    *(uint64_t *)n_spans = n;
+    return NULL;
+}
+
+TEST(children_forked_while_threads_record_neither_hang_nor_leave_anything)
+{
+    enum { n_threads = 3, n_children = 20 };
+    pthread_t threads[n_threads];
+    uint64_t spans[n_threads] = {0}, sum = 0;
+    struct scope_stats device;
+    struct run *run;
+
+    atomic_store(&is_over, false);
+    recorded_start(NULL);
+    for (int i = 0; i < n_threads; i++)
+        pthread_create(&threads[i], NULL, record_meanwhile, &spans[i]);
+    for (int i = 0; i < n_children; i++) {
+        assay_begin("around");
+        CHECK_INT(status_of_child(tell_all_in_child), 0);
+        assay_end();
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < n_threads; i++) {
+        pthread_join(threads[i], NULL);
+        sum += spans[i];
+    }
+    run = recorded_stop();
+    CHECK_INT(stats_of(run, "around").calls, n_children);
+    CHECK_INT(stats_of(run, "meanwhile").calls, sum);
+    CHECK_INT(run_scope_device_stats(run, scope_at(run, "meanwhile"), RUN_ANY,
+                                     &device, NULL),
+              ASSAY_OK);
+    CHECK_INT(device.calls, sum);
+    CHECK_INT(run_space_find(run, "queue", "")->live_bytes, 0);
+    CHECK_INT(scope_at(run, "child"), RUN_NONE);
+    CHECK(run_space_find(run, "child", "") == NULL);
+    CHECK(run_fact(run, "child") == NULL);
+    CHECK_INT(run_health_of(run)->lost_spans, 0);
+    CHECK(!test_part_count("run.assay"));
     run_free(run);
 }
 

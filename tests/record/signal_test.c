@@ -246,13 +246,14 @@ static void write_interrupted(void (*handler)(void))
     uint64_t now = ticks_now();
     struct writing writing;
 
-    record.start = now, record.end = now + 600000, record.name = inside;
-    writing = thread_buffer_write(buffer, span);
+    record.start = now, record.end = now + 600000;
+    record.name = record_span(inside, 2);
+    writing = thread_buffer_write(buffer, place_at(span, 1));
     *writing.record = record;
     thread_buffer_write_end(buffer, writing);
 
-    record.end = now + 1000000, record.name = span;
-    writing = thread_buffer_write(buffer, NAME_ROOT);
+    record.end = now + 1000000, record.name = record_span(span, 1);
+    writing = thread_buffer_write(buffer, place_at(NAME_ROOT, 0));
     handler();
     *writing.record = record;
     thread_buffer_write_end(buffer, writing);

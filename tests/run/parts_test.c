@@ -23,10 +23,10 @@ static struct run *sample_run(uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         int64_t at = 100 * (int64_t)i;
         struct sample samples[] = {
-            {a, forward, 0, i, at, 10 + i, 10 + i, RUN_UNKNOWN, RUN_UNKNOWN},
-            {b, 0, 0, i, at + 20, 5, 5, RUN_UNKNOWN, RUN_UNKNOWN},
-            {b, 0, worker, i, at + 20, 5, 5, RUN_UNKNOWN, RUN_UNKNOWN},
-            {RUN_ROOT, 0, 0, i, at, 100, 70, RUN_UNKNOWN, RUN_UNKNOWN},
+            {a, forward, 0, i, at, 10 + i, 10 + i, RUN_UNKNOWN, RUN_UNKNOWN, 0},
+            {b, 0, 0, i, at + 20, 5, 5, RUN_UNKNOWN, RUN_UNKNOWN, 0},
+            {b, 0, worker, i, at + 20, 5, 5, RUN_UNKNOWN, RUN_UNKNOWN, 0},
+            {RUN_ROOT, 0, 0, i, at, 100, 70, RUN_UNKNOWN, RUN_UNKNOWN, 0},
         };
 
         for (size_t k = 0; k < 4; k++) {

@@ -459,6 +459,14 @@ static enum assay_status build_something(struct run **out)
         if (!st)
             st = run_counter_add(run, name, "", &id, NULL);
         if (!st)
+            st = run_text_set(run, sample.scope,
+                              &(struct scope_text){name, "kernel"}, NULL);
+        if (!st)
+            st = run_text_set(run, sample.scope,
+                              &(struct scope_text){"again", name}, NULL);
+        if (!st)
+            st = run_space_change(run, name, "weights", 8, NULL);
+        if (!st)
             st = run_counter_count(run, id, 1, 2, NULL);
     }
     if (!st)

@@ -196,6 +196,7 @@ static inline void check_same_sample(const struct sample *a,
     CHECK_INT(a->self_ns, b->self_ns);
     CHECK_INT(a->bytes, b->bytes);
     CHECK_INT(a->peak_bytes, b->peak_bytes);
+    CHECK_INT(a->queued_ns, b->queued_ns);
 }
 
 static inline void check_same_counter(const struct counter *a,
@@ -219,11 +220,22 @@ static inline bool is_same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
+static inline void check_same_text(const struct scope_text *a,
+                                   const struct scope_text *b)
+{
+    CHECK_INT(a != NULL, b != NULL);
+    if (!a)
+        return;
+    CHECK_STR(a->shapes, b->shapes);
+    CHECK_STR(a->kernel, b->kernel);
+}
+
 static inline void check_same_work(const struct run *a, const struct run *b)
 {
     for (uint32_t i = 0; i < run_scope_count(a); i++) {
         const struct scope_work *one = run_work(a, i), *other = run_work(b, i);
 
+        check_same_text(run_text(a, i), run_text(b, i));
         CHECK_INT(one != NULL, other != NULL);
         if (!one)
             continue;
@@ -296,6 +308,16 @@ static inline void check_same_names(const struct run *a, const struct run *b)
     }
 }
 
+static inline void check_same_space(const struct space_row *a,
+                                    const struct space_row *b)
+{
+    CHECK_STR(a->space, b->space);
+    CHECK_STR(a->category, b->category);
+    CHECK_INT(a->live_bytes, b->live_bytes);
+    CHECK_INT(a->peak_bytes, b->peak_bytes);
+    CHECK_INT(a->at_peak_bytes, b->at_peak_bytes);
+}
+
 static inline void check_same_totals(const struct run *a, const struct run *b)
 {
     const struct run_health *left = run_health_of(a), *right = run_health_of(b);
@@ -343,6 +365,9 @@ static inline void check_same_run(const struct run *a, const struct run *b)
     for (uint32_t i = 0; i < run_series_count(a); i++)
         check_same_series(run_series(a, i), run_series(b, i));
     check_same_ledger(a, b);
+    CHECK_INT(run_space_count(a), run_space_count(b));
+    for (size_t i = 0; i < run_space_count(a); i++)
+        check_same_space(run_space(a, i), run_space(b, i));
 }
 
 #endif

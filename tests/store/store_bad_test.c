@@ -184,9 +184,9 @@ TEST(a_newer_file_is_refused_with_both_versions)
     const char *path = test_path("newer.assay");
 
     save_good(path);
-    execute(path, "PRAGMA user_version = 6");
+    execute(path, "PRAGMA user_version = 7");
     check_refused(path, ASSAY_UNSUPPORTED,
-                  "newer Assay (format 6, this one reads up to 5); update");
+                  "newer Assay (format 7, this one reads up to 6); update");
 }
 
 /* Written down as the first version was: never to be changed with the code. */
@@ -446,6 +446,54 @@ TEST(statistics_that_contradict_themselves_are_refused)
                    "more points than iterations");
     check_tampered("INSERT INTO counter_point VALUES(1, 0, 0)",
                    "more points than values");
+}
+
+/* Written down as version 6 was: never to be changed with the code. */
+#define VERSION_6                                                              \
+    "ALTER TABLE sample ADD COLUMN queued_ns INTEGER;"                         \
+    "CREATE TABLE scope_text(scope INTEGER PRIMARY KEY,"                       \
+    " shapes TEXT NOT NULL, kernel TEXT NOT NULL);"                            \
+    "CREATE TABLE memory_space(id INTEGER PRIMARY KEY, space TEXT NOT NULL,"   \
+    " category TEXT NOT NULL, live_bytes INTEGER NOT NULL,"                    \
+    " peak_bytes INTEGER NOT NULL, at_peak_bytes INTEGER NOT NULL);"           \
+    "PRAGMA user_version = 6;"
+
+TEST(a_file_of_version_6_is_read)
+{
+    const char *path = test_path("six.assay");
+    struct error err = {0};
+    struct run *run;
+
+    save_good(path);
+    execute(path, VERSION_6
+            "UPDATE sample SET queued_ns = 70 WHERE rowid = 1;"
+            "INSERT INTO scope_text VALUES(2, '1x3', 'gemm');"
+            "INSERT INTO memory_space VALUES(0, 'cuda:0', '', -1, 9, 8);");
+    OK(store_load(path, &run, &err));
+    CHECK_STR(run_text(run, 2)->kernel, "gemm");
+    CHECK_INT(run_space_find(run, "cuda:0", "")->live_bytes, -1);
+    CHECK_INT(run_space_find(run, "cuda:0", "")->at_peak_bytes, 8);
+    run_free(run);
+}
+
+TEST(launches_texts_and_memory_that_cannot_be_are_refused)
+{
+    check_tampered("PRAGMA user_version = 6", "no table scope_text");
+    check_tampered(VERSION_6 "DROP TABLE memory_space",
+                   "no table memory_space");
+    check_tampered(VERSION_6 "UPDATE sample SET queued_ns = -1", "queued_ns");
+    check_tampered(VERSION_6 "UPDATE sample SET queued_ns = 'x'", "queued_ns");
+    check_tampered(VERSION_6 "INSERT INTO scope_text VALUES(99, '', '')",
+                   "scope cannot be 99");
+    check_tampered(VERSION_6 "INSERT INTO scope_text VALUES(1, 7, x'00')",
+                   "table scope_text");
+    check_tampered(VERSION_6
+                   "INSERT INTO memory_space VALUES(0, 'a', '', 1, -1, 0)",
+                   "peak_bytes");
+    check_tampered(VERSION_6
+                   "INSERT INTO memory_space VALUES(0, 'a', 'b', 1, 1, 0),"
+                   " (1, 'a', 'b', 1, 1, 0)",
+                   "twice");
 }
 
 TEST(work_that_cannot_be_is_refused)

@@ -193,6 +193,25 @@ TEST(work_that_was_set_again_is_written_again)
     run_free(run);
 }
 
+TEST(texts_of_work_that_were_set_again_are_written_again)
+{
+    struct run *run = named_run();
+    struct store_writer *writer;
+    struct error err = {0};
+
+    OK(store_open(test_path("texts.assay"), &writer, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(run_text_set(run, 1, &(struct scope_text){"1x3", "gemm"}, &err));
+    OK(run_text_set(run, 2, &(struct scope_text){"", "copy"}, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(run_text_set(run, 1, &(struct scope_text){"2x3", "gemm"}, &err));
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    check_file(test_path("texts.assay"), run);
+    CHECK_STR(run_text(run, 1)->shapes, "2x3");
+    run_free(run);
+}
+
 TEST(labels_and_owners_that_come_late_are_written)
 {
     struct ledger_row row = {
@@ -280,6 +299,53 @@ TEST(appended_samples_stay_while_the_kept_ones_change)
     check_same_sample(run_kept(loaded, 130), &kept);
     run_free(loaded);
     run_free(run);
+}
+
+/* Of the schema: four bytes of SQLite's header. */
+static int version_of(const char *path)
+{
+    unsigned char bytes[4] = {0};
+    FILE *file = fopen(path, "rb");
+
+    CHECK(file && fseek(file, 60, SEEK_SET) == 0);
+    CHECK_INT(fread(bytes, 1, sizeof bytes, file), sizeof bytes);
+    fclose(file);
+    return bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+}
+
+static void save_with_launches(const char *name, bool has_launches)
+{
+    struct sample samples[120];
+    struct run *run = named_run(), *loaded;
+    struct store_writer *writer;
+    struct error err = {0};
+
+    for (uint32_t i = 0; i < 120; i++) {
+        samples[i] = sample_at(1, i, i);
+        if (has_launches && i >= 70)
+            samples[i].queued_ns = 1000 + i;
+    }
+    OK(store_open(test_path(name), &writer, &err));
+    OK(store_append(writer, samples, 60, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(store_append(writer, samples + 60, 59, &err));
+    OK(run_keep(run, &samples[119], &err));
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    OK(store_load(test_path(name), &loaded, &err));
+    CHECK_INT(run_kept_count(loaded), 120);
+    for (size_t i = 0; i < 120; i++)
+        check_same_sample(run_kept(loaded, i), &samples[i]);
+    run_free(loaded);
+    run_free(run);
+}
+
+TEST(launches_are_stored_and_a_file_without_any_is_one_of_version_5)
+{
+    save_with_launches("with.assay", true);
+    save_with_launches("without.assay", false);
+    CHECK_INT(version_of(test_path("with.assay")), 6);
+    CHECK_INT(version_of(test_path("without.assay")), 5);
 }
 
 TEST(an_abandoned_recording_leaves_nothing)

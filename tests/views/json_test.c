@@ -301,3 +301,47 @@ TEST(devices_have_a_process_and_overlapping_spans_a_begin_and_an_end)
     str_release(&text);
     run_free(run);
 }
+
+TEST(an_arrow_leads_from_the_launch_on_the_host_to_the_slice_on_the_device)
+{
+    struct run *run;
+    struct str text;
+    uint32_t host, device, outer, conv, other;
+    struct sample sample = {
+        .iteration = RUN_NONE, .bytes = RUN_UNKNOWN, .peak_bytes = RUN_UNKNOWN};
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "stream", THREAD_DEVICE, &device, NULL), 0);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &host, NULL), 0);
+    outer = made_scope(run, RUN_ROOT, "model", "");
+    conv = made_scope(run, outer, "conv", "Conv2d");
+    other = made_scope(run, RUN_ROOT, "other", "");
+    sample.thread = host;
+    for (int i = 0; i < 3; i++) {
+        sample.scope = (uint32_t[]){outer, conv, other}[i];
+        sample.start_ns = (int64_t[]){0, 2000, 60000}[i];
+        sample.duration_ns = (int64_t[]){50000, 3000, 5000}[i];
+        CHECK_INT(run_keep(run, &sample, NULL), ASSAY_OK);
+    }
+    sample.thread = device;
+    sample.scope = conv;
+    sample.start_ns = 70000;
+    sample.queued_ns = 66000; /* launched at 4 us, inside conv */
+    CHECK_INT(run_keep(run, &sample, NULL), ASSAY_OK);
+    sample.start_ns = 80000;
+    sample.queued_ns = 19000; /* at 61 us, in what is no part of conv */
+    CHECK_INT(run_keep(run, &sample, NULL), ASSAY_OK);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    text = view_text(trace, run, NULL);
+    CHECK(strstr(text.text,
+                 "{\"ph\": \"s\", \"name\": \"launch\", \"pid\": 1, \"tid\": 3,"
+                 " \"cat\": \"launch\", \"id\": 0, \"ts\": 4}"));
+    CHECK(strstr(text.text,
+                 "{\"ph\": \"f\", \"name\": \"launch\", \"pid\": 2, \"tid\": 2,"
+                 " \"cat\": \"launch\", \"id\": 0, \"ts\": 70, "
+                 "\"bp\": \"e\"}"));
+    CHECK(strstr(text.text, "\"queued_us\": 66"));
+    CHECK(!strstr(text.text, "\"id\": 1"));
+    str_release(&text);
+    run_free(run);
+}

@@ -206,7 +206,7 @@ static void permute(const struct tensor *x, const int64_t *order,
 {
     int rank = x->shape.rank, last = rank - 1, inner = 0;
     size_t at[SHAPE_MAX_RANK] = {0}, from = 0, to = 0, done = 1;
-    struct axis axes[SHAPE_MAX_RANK], rows = {1, 0, 0};
+    struct axis axes[SHAPE_MAX_RANK] = {{0}}, rows = {1, 0, 0};
 
     for (int i = last; i >= 0; i--) {
         axes[i] = (struct axis){(size_t)y->shape.dims[i], 1, done};
