@@ -12,6 +12,8 @@
 #   make fuzz        each fuzz target for FUZZ_SECONDS=60
 #   make format      clang-format over every C file
 #   make lint        clang-format, clang-tidy and shellcheck, without a finding
+#   make lint-changed  the same, the analyzer on what changed since the last
+#                    commit that passed
 #   make clean       removes build/ and build-*/
 #
 # Missing Debian packages are installed first where we may, and named where we
@@ -25,7 +27,7 @@ CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
 LEVELS = avx2 sse4.1
 
-.PHONY: all demo demo-train test test-cpu bench install asan tsan fuzz format lint clean
+.PHONY: all demo demo-train test test-cpu bench install asan tsan fuzz format lint lint-changed clean
 
 all:
 	@$(SETUP) build
@@ -87,6 +89,11 @@ lint:
 	@$(SETUP) build develop
 	@scripts/build.sh build
 	@scripts/lint.sh build
+
+lint-changed:
+	@$(SETUP) build test develop
+	@scripts/build.sh build -DASSAY_TESTS=ON
+	@scripts/lint.sh build changed
 
 clean:
 	rm -rf build build-*

@@ -8,7 +8,7 @@
 #include "backend/backend.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 
 #include <math.h>

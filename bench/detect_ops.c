@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "ops/nms.h"
+#include "ops/detection/nms.h"
+#include "ops/detection/roi_align.h"
 #include "ops/ops.h"
-#include "ops/roi_align.h"
 
 enum {
     n_boxes = 4000,

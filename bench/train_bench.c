@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "engine/optimizer.h"
 #include "models/models.h"
-#include "ops/fuse.h"
+#include "passes/fuse.h"
 #include "record/record.h"
 
 #include <assay.h>

@@ -1,11 +1,11 @@
 # Puts the report's page into the program: writes OUTPUT, a C file that holds
 # the files of the lists STYLE, BODY and SCRIPT, each list joined to one part
-# (src/views/html_page.h).
+# (src/views/html_page_internal.h).
 #
 #   cmake "-DSTYLE=a.css;b.css" -DBODY=a.html "-DSCRIPT=a.js;b.js"
 #     -DOUTPUT=page.c -P embed.cmake
 set(lines_of_16 "................................")
-set(source "/* Made by cmake/embed.cmake. */\n#include \"views/html_page.h\"\n")
+set(source "/* Made by cmake/embed.cmake. */\n#include \"views/html_page_internal.h\"\n")
 foreach(part STYLE BODY SCRIPT)
   string(TOLOWER ${part} name)
   set(hex "")

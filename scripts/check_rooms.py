@@ -81,11 +81,12 @@ def may_know(root, path, name):
 
 def check_room_file(root, path, room, allowed):
     where = path.relative_to(root)
-    own = f"{room}/{path.stem}.h"
-    has_own = path.suffix == ".c" and (root / "src" / own).exists()
+    stem = path.relative_to(root / "src").with_suffix("").as_posix()
+    own = [name for name in (f"{stem}.h", f"{stem}_internal.h")
+           if path.suffix == ".c" and (root / "src" / name).exists()]
     for n, (line, quote, name) in enumerate(includes(path)):
-        if n == 0 and has_own and name not in (own, f"{own[:-2]}_internal.h"):
-            yield f'{where}:{line}: the first include is to be "{own}"'
+        if n == 0 and own and name not in own:
+            yield f'{where}:{line}: the first include is to be "{own[0]}"'
         if quote == "<":
             if not may_know(root, path, name):
                 yield (f"{where}:{line}: <{name}> is for "

@@ -6,7 +6,8 @@
 In C: a first line that says what the file is, the SPDX line in headers, no //
 comments, at most 800 lines a file and 100 a function. Everywhere: at most 100
 columns, no tabs or blanks at line ends, one newline at the end, no unfinished
-marks. File names are unique outside tests/, and name a thing.
+marks. File names are unique outside tests/, and name a thing; so are the names
+of static functions in src/, for a debugger and a profiler show nothing else.
 """
 import collections
 import pathlib
@@ -21,11 +22,20 @@ FOLDERS = ("bench", "cmake", "examples", "include", "scripts", "src", "tests")
 SUFFIXES = (".c", ".h", ".cpp", ".py", ".sh", ".cmake", ".js", ".css",
             ".html")
 VAGUE = {"util", "utils", "common", "helper", "helpers", "misc"}
+# Rooms whose static functions still share names with one another.
+SHARED_NAMES = {"backend", "cli", "detect", "engine", "metrics", "record",
+                "run", "store", "team", "tensor", "train"}
 UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X)\b")
 
 # A comment, a string or a character constant: whichever begins first.
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'
                    r"'(?:\\.|[^'\\\n])*'", re.DOTALL)
+
+# A static function, or one that a macro makes; our layout begins it in the
+# first column.
+STATIC = re.compile(r"^(?:static\b[^;={}()#]*?\b(\w+)\(|"
+                    r"VARIANTS\([^,()]*,\s*(\w+),|WIDEN_FORWARD\((\w+),)",
+                    re.MULTILINE)
 
 
 def our_files(root):
@@ -103,9 +113,24 @@ def check_names(paths):
             yield f"{name}: a name of {len(found)} files: {', '.join(found)}"
 
 
+def check_statics(root, paths):
+    places = collections.defaultdict(set)
+    for path in paths:
+        if path.parts[0] == "src" and path.suffix == ".c" \
+                and path.parts[1] not in SHARED_NAMES:
+            code = TOKEN.sub("", (root / path).read_text())
+            for match in STATIC.finditer(code):
+                places[match.group(match.lastindex)].add(path.as_posix())
+    for name, found in sorted(places.items()):
+        if len(found) > 1:
+            yield (f"{name}(): static in {len(found)} files; give it the noun "
+                   f"of its file: {', '.join(sorted(found))}")
+
+
 def check(root):
     paths = [path.relative_to(root) for path in our_files(root)]
     yield from check_names(paths)
+    yield from check_statics(root, paths)
     for path in paths:
         text = (root / path).read_text()
         problems = list(check_text(text))

@@ -10,11 +10,9 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define ASSAY_API          __attribute__((visibility("default")))
-#define ASSAY_MUST_CHECK   __attribute__((warn_unused_result))
 #define ASSAY_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #define ASSAY_API
-#define ASSAY_MUST_CHECK
 #define ASSAY_PRINTF(f, a)
 #endif
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-static void encode(const unsigned char *bytes, size_t n, char out[4])
+static void base64_encode(const unsigned char *bytes, size_t n, char out[4])
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -22,7 +22,7 @@ void base64_write(struct sink *sink, const void *bytes, size_t n)
     size_t at = 0;
 
     for (size_t i = 0; i < n; i += 3) {
-        encode(from + i, n - i < 3 ? n - i : 3, text + at);
+        base64_encode(from + i, n - i < 3 ? n - i : 3, text + at);
         at += 4;
         if (at == sizeof text) {
             sink_write(sink, text, at);

@@ -15,8 +15,9 @@ static const char *const mounts_v2[] = {"sys/fs/cgroup",
 static const char *const mounts_v1[] = {"sys/fs/cgroup/cpu,cpuacct",
                                         "sys/fs/cgroup/cpu", NULL};
 
-static bool read_text(const char *root, const char *mount, const char *group,
-                      const char *name, char *text, size_t size)
+static bool cgroup_read_text(const char *root, const char *mount,
+                             const char *group, const char *name, char *text,
+                             size_t size)
 {
     char path[2 * path_max];
     size_t n;
@@ -49,7 +50,8 @@ static bool has_controller(const char *list, size_t n, const char *word)
 
 /* The path of this process's group, "" for the topmost: from a line as
  * "0::/user.slice" or "3:cpu,cpuacct:/docker/abc" of proc/self/cgroup. */
-static bool find_group(const char *root, bool is_v2, char group[path_max])
+static bool cgroup_find_group(const char *root, bool is_v2,
+                              char group[path_max])
 {
     char path[path_max], line[path_max];
     bool is_found = false;
@@ -95,7 +97,7 @@ static double read_limit_v2(const char *root, const char *mount,
     char text[64], *end;
     double quota, period;
 
-    if (!read_text(root, mount, group, "cpu.max", text, sizeof text))
+    if (!cgroup_read_text(root, mount, group, "cpu.max", text, sizeof text))
         return INFINITY;
     quota = strtod(text, &end);
     if (end == text)
@@ -110,10 +112,10 @@ static double read_limit_v1(const char *root, const char *mount,
     char quota_text[32], period_text[32];
     double quota, period;
 
-    if (!read_text(root, mount, group, "cpu.cfs_quota_us", quota_text,
-                   sizeof quota_text) ||
-        !read_text(root, mount, group, "cpu.cfs_period_us", period_text,
-                   sizeof period_text))
+    if (!cgroup_read_text(root, mount, group, "cpu.cfs_quota_us", quota_text,
+                          sizeof quota_text) ||
+        !cgroup_read_text(root, mount, group, "cpu.cfs_period_us", period_text,
+                          sizeof period_text))
         return INFINITY;
     quota = strtod(quota_text, NULL);
     period = strtod(period_text, NULL);
@@ -130,7 +132,7 @@ static double least_limit(const char *root, bool is_v2)
     for (size_t i = 0; mounts[i]; i++) {
         char group[path_max];
 
-        if (!find_group(root, is_v2, group))
+        if (!cgroup_find_group(root, is_v2, group))
             break;
         do
             least = fmin(least, is_v2 ? read_limit_v2(root, mounts[i], group)
@@ -151,12 +153,13 @@ static double read_throttled(const char *root, bool is_v2)
     const char *key = is_v2 ? "throttled_usec " : "throttled_time ";
     char group[path_max], text[1024];
 
-    for (size_t i = 0; mounts[i] && find_group(root, is_v2, group); i++) {
+    for (size_t i = 0; mounts[i] && cgroup_find_group(root, is_v2, group);
+         i++) {
         do {
             const char *at;
 
-            if (!read_text(root, mounts[i], group, "cpu.stat", text,
-                           sizeof text))
+            if (!cgroup_read_text(root, mounts[i], group, "cpu.stat", text,
+                                  sizeof text))
                 continue;
             at = strstr(text, key);
             if (at)

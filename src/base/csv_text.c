@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const char *skip_digits(const char *text)
+static const char *csv_text_skip_digits(const char *text)
 {
     return text + strspn(text, "0123456789");
 }
@@ -13,19 +13,19 @@ static const char *skip_digits(const char *text)
 bool csv_is_number(const char *text)
 {
     const char *from = text + (*text == '-' || *text == '+');
-    const char *at = skip_digits(from);
+    const char *at = csv_text_skip_digits(from);
 
     if (at == from)
         return false;
     if (*at == '.') {
         from = at + 1;
-        at = skip_digits(from);
+        at = csv_text_skip_digits(from);
         if (at == from)
             return false;
     }
     if (*at == 'e' || *at == 'E') {
         from = at + 1 + (at[1] == '-' || at[1] == '+');
-        at = skip_digits(from);
+        at = csv_text_skip_digits(from);
         if (at == from)
             return false;
     }

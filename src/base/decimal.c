@@ -116,7 +116,7 @@ static int64_t read_exponent(const char *text, const char *end)
     return is_negative ? -value : value;
 }
 
-static struct decimal read_decimal(const char *text, size_t n)
+static struct decimal decimal_read(const char *text, size_t n)
 {
     struct decimal number = {.is_negative = n && *text == '-'};
     const char *end = text + n;
@@ -175,7 +175,7 @@ static double read_long_double(const char *text, size_t n, int64_t exponent)
 
 double decimal_double(const char *text, size_t n)
 {
-    struct decimal number = read_decimal(text, n);
+    struct decimal number = decimal_read(text, n);
     const uint64_t max_exact = UINT64_C(1) << DBL_MANT_DIG;
     double value;
 
@@ -231,7 +231,7 @@ static bool scale(const struct decimal *number, int64_t shift,
 static bool read_fixed(const char *text, size_t n, int decimals, int64_t *value,
                        bool *has_rest)
 {
-    struct decimal number = read_decimal(text, n);
+    struct decimal number = decimal_read(text, n);
     uint64_t magnitude;
 
     if (number.mantissa == 0) {

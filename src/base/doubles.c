@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *left, const void *right)
+static int doubles_compare(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
 
@@ -12,5 +12,5 @@ static int compare(const void *left, const void *right)
 
 void doubles_sort(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, compare);
+    qsort(values, n, sizeof *values, doubles_compare);
 }

@@ -18,24 +18,25 @@ static const struct {
 
 enum { n_statuses = sizeof statuses / sizeof statuses[0] };
 
-static int is_listed(enum assay_status status)
+static int error_is_listed(enum assay_status status)
 {
     return (int)status >= 0 && (int)status < n_statuses;
 }
 
 const char *assay_status_name(enum assay_status status)
 {
-    return is_listed(status) ? statuses[status].name : "ASSAY_?";
+    return error_is_listed(status) ? statuses[status].name : "ASSAY_?";
 }
 
 const char *assay_status_text(enum assay_status status)
 {
-    return is_listed(status) ? statuses[status].sentence : "unknown status";
+    return error_is_listed(status) ? statuses[status].sentence
+                                   : "unknown status";
 }
 
 int status_exit_code(enum assay_status status)
 {
-    return is_listed(status) ? statuses[status].exit_code : 3;
+    return error_is_listed(status) ? statuses[status].exit_code : 3;
 }
 
 /* A message cut in the middle of its sentence says so. Control characters

@@ -303,9 +303,9 @@ enum assay_status file_check_stream(const char *path, struct error *err)
     return check_input(path, true, err);
 }
 
-static enum assay_status read_all(FILE *file, const char *path,
-                                  size_t max_bytes, struct str *out,
-                                  struct error *err)
+static enum assay_status file_read_all(FILE *file, const char *path,
+                                       size_t max_bytes, struct str *out,
+                                       struct error *err)
 {
     char chunk[16 * 1024];
     size_t n;
@@ -339,7 +339,7 @@ enum assay_status file_read(const char *path, size_t max_bytes, struct str *out,
         close(fd);
         return st;
     }
-    st = read_all(file, path, max_bytes, out, err);
+    st = file_read_all(file, path, max_bytes, out, err);
     fclose(file);
     if (st)
         str_release(out);

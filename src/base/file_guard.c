@@ -97,7 +97,7 @@ void file_guard_catch(void)
 
 /* ---- guards ------------------------------------------------------------- */
 
-static struct place *find_place(void)
+static struct place *file_guard_find_place(void)
 {
     for (size_t i = 0; i < n_places; i++) {
         if (!atomic_load(&places[i].begin))
@@ -116,7 +116,7 @@ struct file_guard *file_guard_new(void *bytes, size_t n, const char *path,
     guard->path = mem_strdup(path);
     guard->info = *info;
     pthread_mutex_lock(&lock);
-    guard->place = guard->path ? find_place() : NULL;
+    guard->place = guard->path ? file_guard_find_place() : NULL;
     if (guard->place) {
         atomic_store(&guard->place->is_damaged, false);
         atomic_store(&guard->place->end, (uintptr_t)bytes + n);

@@ -26,21 +26,21 @@ static enum assay_status fail_at(const struct ini *ini, uint32_t line,
                      ini->toml->name, line, column, what);
 }
 
-static enum assay_status no_memory(const struct ini *ini)
+static enum assay_status ini_no_memory(const struct ini *ini)
 {
     return error_nomem(ini->err, 64, "a configuration");
 }
 
-static bool is_blank(char c)
+static bool ini_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
 /* ---- the tree ----------------------------------------------------------- */
 
-static struct toml_value *add_value(const struct ini *ini,
-                                    struct toml_value *parent,
-                                    struct toml_place place)
+static struct toml_value *ini_add_value(const struct ini *ini,
+                                        struct toml_value *parent,
+                                        struct toml_place place)
 {
     struct toml_value *value = arena_alloc(&ini->toml->arena, sizeof *value);
 
@@ -60,25 +60,25 @@ static struct toml_value *add_value(const struct ini *ini,
 }
 
 /* A value with a key, in lower case. */
-static enum assay_status add_entry(const struct ini *ini,
-                                   struct toml_value *table, const char *key,
-                                   size_t n, size_t column,
-                                   struct toml_value **out)
+static enum assay_status ini_add_entry(const struct ini *ini,
+                                       struct toml_value *table,
+                                       const char *key, size_t n, size_t column,
+                                       struct toml_value **out)
 {
     struct toml_place place = {.line = ini->line, .column = (uint32_t)column};
     char *copy = arena_strndup(&ini->toml->arena, key, n);
 
     if (!copy)
-        return no_memory(ini);
+        return ini_no_memory(ini);
     for (char *c = copy; *c; c++)
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
     if (toml_find(table, copy))
         return error_set(ini->err, ASSAY_BAD_INPUT,
                          "%s: line %u: '%.60s' is there already",
                          ini->toml->name, ini->line, copy);
-    *out = add_value(ini, table, place);
+    *out = ini_add_value(ini, table, place);
     if (!*out)
-        return no_memory(ini);
+        return ini_no_memory(ini);
     (*out)->key = (struct toml_text){.text = copy, .n = strlen(copy)};
     return ASSAY_OK;
 }
@@ -112,24 +112,24 @@ fail_value(const struct ini *ini, const struct cursor *cursor, const char *what)
 static void skip_blanks(struct cursor *cursor)
 {
     while (cursor->at < cursor->end &&
-           (is_blank(*cursor->at) || *cursor->at == '\n'))
+           (ini_is_blank(*cursor->at) || *cursor->at == '\n'))
         cursor->at++;
 }
 
-static enum assay_status set_text(const struct ini *ini,
-                                  struct toml_value *value, const char *text,
-                                  size_t n)
+static enum assay_status ini_set_text(const struct ini *ini,
+                                      struct toml_value *value,
+                                      const char *text, size_t n)
 {
     value->kind = TOML_STRING;
     value->string.text = arena_strndup(&ini->toml->arena, text, n);
     value->string.n = n;
-    return value->string.text ? ASSAY_OK : no_memory(ini);
+    return value->string.text ? ASSAY_OK : ini_no_memory(ini);
 }
 
 /* 'text' or "text"; a backslash stands before a quotation mark or itself. */
-static enum assay_status read_quoted(const struct ini *ini,
-                                     struct cursor *cursor,
-                                     struct toml_value *value)
+static enum assay_status ini_read_quoted(const struct ini *ini,
+                                         struct cursor *cursor,
+                                         struct toml_value *value)
 {
     struct cursor begin = *cursor;
     char mark = *cursor->at++;
@@ -141,20 +141,20 @@ static enum assay_status read_quoted(const struct ini *ini,
             (cursor->at[1] == mark || cursor->at[1] == '\\'))
             cursor->at++;
         if (str_append_char(&text, *cursor->at++))
-            st = no_memory(ini);
+            st = ini_no_memory(ini);
     }
     if (!st && cursor->at == cursor->end)
         st = fail_value(ini, &begin, "a text that does not end");
     if (!st) {
         cursor->at++;
-        st = set_text(ini, value, str_text(&text), text.n);
+        st = ini_set_text(ini, value, str_text(&text), text.n);
     }
     str_release(&text);
     return st;
 }
 
 /* [+-]digits[.digits][e[+-]digits], as decimal.h wants it. */
-static bool is_number(const char *text, size_t n, bool *is_whole)
+static bool ini_is_number(const char *text, size_t n, bool *is_whole)
 {
     size_t i = n && (text[0] == '-' || text[0] == '+'), digits = 0;
 
@@ -180,7 +180,7 @@ static bool is_number(const char *text, size_t n, bool *is_whole)
 }
 
 /* True, False and numbers; false where it is none of them. */
-static bool read_word(const char *text, size_t n, struct toml_value *value)
+static bool ini_read_word(const char *text, size_t n, struct toml_value *value)
 {
     bool is_whole;
 
@@ -190,7 +190,7 @@ static bool read_word(const char *text, size_t n, struct toml_value *value)
         value->boolean = n == 4;
         return true;
     }
-    if (!is_number(text, n, &is_whole))
+    if (!ini_is_number(text, n, &is_whole))
         return false;
     value->kind = TOML_INTEGER;
     if (is_whole && decimal_int64(text, n, &value->integer))
@@ -200,19 +200,20 @@ static bool read_word(const char *text, size_t n, struct toml_value *value)
     return true;
 }
 
-static enum assay_status read_item(const struct ini *ini, struct cursor *cursor,
-                                   struct toml_value *list)
+static enum assay_status ini_read_item(const struct ini *ini,
+                                       struct cursor *cursor,
+                                       struct toml_value *list)
 {
-    struct toml_value *item = add_value(ini, list, ini->raw_place);
+    struct toml_value *item = ini_add_value(ini, list, ini->raw_place);
     const char *begin = cursor->at;
 
     if (!item)
-        return no_memory(ini);
+        return ini_no_memory(ini);
     if (*cursor->at == '\'' || *cursor->at == '"')
-        return read_quoted(ini, cursor, item);
+        return ini_read_quoted(ini, cursor, item);
     while (cursor->at < cursor->end && !strchr(",]) \t\r\n", *cursor->at))
         cursor->at++;
-    if (read_word(begin, (size_t)(cursor->at - begin), item))
+    if (ini_read_word(begin, (size_t)(cursor->at - begin), item))
         return ASSAY_OK;
     cursor->at = begin;
     return fail_value(ini, cursor,
@@ -222,8 +223,9 @@ static enum assay_status read_item(const struct ini *ini, struct cursor *cursor,
                             "marks is wanted");
 }
 
-static enum assay_status read_list(const struct ini *ini, struct cursor *cursor,
-                                   struct toml_value *list)
+static enum assay_status ini_read_list(const struct ini *ini,
+                                       struct cursor *cursor,
+                                       struct toml_value *list)
 {
     char closing = *cursor->at == '[' ? ']' : ')';
     struct cursor begin = *cursor;
@@ -239,7 +241,7 @@ static enum assay_status read_list(const struct ini *ini, struct cursor *cursor,
             return fail_value(ini, &begin, "a list that does not end");
         if (*cursor->at == closing)
             break;
-        st = read_item(ini, cursor, list);
+        st = ini_read_item(ini, cursor, list);
         if (st)
             return st;
         skip_blanks(cursor);
@@ -267,19 +269,19 @@ static enum assay_status close_entry(struct ini *ini)
     cursor.end = cursor.at + ini->raw.n;
     skip_blanks(&cursor);
     while (cursor.end > cursor.at &&
-           (is_blank(cursor.end[-1]) || cursor.end[-1] == '\n'))
+           (ini_is_blank(cursor.end[-1]) || cursor.end[-1] == '\n'))
         cursor.end--;
     if (cursor.at == cursor.end)
-        return set_text(ini, value, "", 0);
+        return ini_set_text(ini, value, "", 0);
     if (*cursor.at == '[' || *cursor.at == '(')
-        st = read_list(ini, &cursor, value);
+        st = ini_read_list(ini, &cursor, value);
     else if (*cursor.at == '\'' || *cursor.at == '"')
-        st = read_quoted(ini, &cursor, value);
-    else if (read_word(cursor.at, (size_t)(cursor.end - cursor.at), value))
+        st = ini_read_quoted(ini, &cursor, value);
+    else if (ini_read_word(cursor.at, (size_t)(cursor.end - cursor.at), value))
         return ASSAY_OK;
     else
-        return set_text(ini, value, cursor.at,
-                        (size_t)(cursor.end - cursor.at));
+        return ini_set_text(ini, value, cursor.at,
+                            (size_t)(cursor.end - cursor.at));
     skip_blanks(&cursor);
     if (!st && cursor.at < cursor.end)
         st = fail_value(ini, &cursor, "nothing may follow the value");
@@ -288,8 +290,8 @@ static enum assay_status close_entry(struct ini *ini)
 
 /* ---- lines -------------------------------------------------------------- */
 
-static enum assay_status read_section(struct ini *ini, const char *line,
-                                      size_t n)
+static enum assay_status ini_read_section(struct ini *ini, const char *line,
+                                          size_t n)
 {
     const char *end = memchr(line, ']', n);
     enum assay_status st;
@@ -297,19 +299,20 @@ static enum assay_status read_section(struct ini *ini, const char *line,
     if (!end || end == line + 1)
         return fail_at(ini, ini->line, 1, "a section is [name]");
     for (const char *c = end + 1; c < line + n; c++) {
-        if (!is_blank(*c))
+        if (!ini_is_blank(*c))
             return fail_at(ini, ini->line, (size_t)(c - line) + 1,
                            "nothing may follow the name of a section");
     }
-    st = add_entry(ini, ini->toml->root, line + 1, (size_t)(end - line) - 1, 1,
-                   &ini->section);
+    st = ini_add_entry(ini, ini->toml->root, line + 1, (size_t)(end - line) - 1,
+                       1, &ini->section);
     if (!st)
         ini->section->kind = TOML_TABLE;
     return st;
 }
 
 /* key = value, or key: value */
-static enum assay_status read_entry(struct ini *ini, const char *line, size_t n)
+static enum assay_status ini_read_entry(struct ini *ini, const char *line,
+                                        size_t n)
 {
     size_t key = 0, n_key;
 
@@ -320,30 +323,31 @@ static enum assay_status read_entry(struct ini *ini, const char *line, size_t n)
     if (key == n || key == 0)
         return fail_at(ini, ini->line, 1, "a line is key = value");
     n_key = key;
-    while (n_key && is_blank(line[n_key - 1]))
+    while (n_key && ini_is_blank(line[n_key - 1]))
         n_key--;
     ini->raw_place =
         (struct toml_place){.line = ini->line, .column = (uint32_t)key + 2};
     str_clear(&ini->raw);
     if (str_append_n(&ini->raw, line + key + 1, n - key - 1))
-        return no_memory(ini);
-    return add_entry(ini, ini->section, line, n_key, 1, &ini->entry);
+        return ini_no_memory(ini);
+    return ini_add_entry(ini, ini->section, line, n_key, 1, &ini->entry);
 }
 
 /* More of the open value; a comment leaves its line empty. */
 static enum assay_status go_on(struct ini *ini, const char *line, size_t n)
 {
     return str_append_char(&ini->raw, '\n') || str_append_n(&ini->raw, line, n)
-               ? no_memory(ini)
+               ? ini_no_memory(ini)
                : ASSAY_OK;
 }
 
-static enum assay_status read_line(struct ini *ini, const char *line, size_t n)
+static enum assay_status ini_read_line(struct ini *ini, const char *line,
+                                       size_t n)
 {
     size_t first = 0;
     enum assay_status st;
 
-    while (first < n && is_blank(line[first]))
+    while (first < n && ini_is_blank(line[first]))
         first++;
     if (first == n || line[first] == '#' || line[first] == ';')
         return ini->entry ? go_on(ini, "", 0) : ASSAY_OK;
@@ -353,11 +357,12 @@ static enum assay_status read_line(struct ini *ini, const char *line, size_t n)
     if (st)
         return st;
     if (line[first] == '[')
-        return read_section(ini, line + first, n - first);
-    return read_entry(ini, line + first, n - first);
+        return ini_read_section(ini, line + first, n - first);
+    return ini_read_entry(ini, line + first, n - first);
 }
 
-static enum assay_status read_lines(struct ini *ini, const char *text, size_t n)
+static enum assay_status ini_read_lines(struct ini *ini, const char *text,
+                                        size_t n)
 {
     const char *end = text + n;
     enum assay_status st = ASSAY_OK;
@@ -370,7 +375,7 @@ static enum assay_status read_lines(struct ini *ini, const char *text, size_t n)
         text = stop ? stop + 1 : end;
         if (memchr(line, '\0', (size_t)((stop ? stop : end) - line)))
             return fail_at(ini, ini->line, 1, "it is no text");
-        st = read_line(ini, line, (size_t)((stop ? stop : end) - line));
+        st = ini_read_line(ini, line, (size_t)((stop ? stop : end) - line));
     }
     return st ? st : close_entry(ini);
 }
@@ -383,15 +388,15 @@ enum assay_status ini_read_text(const char *text, size_t n, const char *name,
 
     *out = NULL;
     if (!ini.toml)
-        return no_memory(&ini);
+        return ini_no_memory(&ini);
     ini.toml->name = arena_strdup(&ini.toml->arena, name);
     ini.toml->root = arena_alloc(&ini.toml->arena, sizeof *ini.toml->root);
     if (ini.toml->name && ini.toml->root) {
         *ini.toml->root =
             (struct toml_value){.kind = TOML_TABLE, .file = ini.toml->name};
-        st = read_lines(&ini, text, n);
+        st = ini_read_lines(&ini, text, n);
     } else {
-        st = no_memory(&ini);
+        st = ini_no_memory(&ini);
     }
     if (st)
         toml_free(ini.toml);

@@ -120,7 +120,7 @@ static bool set_capacity(struct json_reader *reader, size_t capacity)
 }
 
 /* A token that fills the whole buffer needs a larger one. */
-static bool grow(struct json_reader *reader)
+static bool json_buffer_grow(struct json_reader *reader)
 {
     if (reader->capacity > reader->limits.max_text)
         return json_fail_limit(reader, reader->token,
@@ -135,7 +135,7 @@ static bool slide(struct json_reader *reader)
     size_t kept = (size_t)(reader->end - reader->token);
 
     if (kept == reader->capacity) {
-        if (!grow(reader))
+        if (!json_buffer_grow(reader))
             return false;
     } else {
         reader->place = json_place_at(reader, reader->token);
@@ -150,7 +150,7 @@ static bool slide(struct json_reader *reader)
 }
 
 /* RFC 8259 lets a reader pass over one. */
-static void skip_byte_order_mark(struct json_reader *reader)
+static void json_buffer_skip_byte_order_mark(struct json_reader *reader)
 {
     static const char mark[] = "\xef\xbb\xbf";
 
@@ -180,7 +180,7 @@ bool json_refill(struct json_reader *reader)
     }
     *reader->end = '\0';
     if (is_first)
-        skip_byte_order_mark(reader);
+        json_buffer_skip_byte_order_mark(reader);
     return true;
 }
 
@@ -205,8 +205,10 @@ void json_position(const struct json_reader *reader, uint64_t *line,
 
 /* ---- making and freeing ----------------------------------------------- */
 
-static enum assay_status make(size_t capacity, const struct json_limits *limits,
-                              struct json_reader **out, struct error *err)
+static enum assay_status json_buffer_make(size_t capacity,
+                                          const struct json_limits *limits,
+                                          struct json_reader **out,
+                                          struct error *err)
 {
     struct json_reader *reader = mem_zalloc(sizeof *reader);
     enum assay_status st;
@@ -240,7 +242,7 @@ enum assay_status json_reader_new(struct json_source source,
                                   const struct json_limits *limits,
                                   struct json_reader **out, struct error *err)
 {
-    enum assay_status st = make(buffer_bytes, limits, out, err);
+    enum assay_status st = json_buffer_make(buffer_bytes, limits, out, err);
 
     if (st == ASSAY_OK)
         (*out)->source = source;
@@ -254,7 +256,7 @@ enum assay_status json_reader_new_text(const char *text, size_t n,
     size_t capacity = n < min_buffer_bytes ? min_buffer_bytes
                       : n < buffer_bytes   ? n
                                            : buffer_bytes;
-    enum assay_status st = make(capacity, NULL, out, err);
+    enum assay_status st = json_buffer_make(capacity, NULL, out, err);
 
     if (st)
         return st;

@@ -37,7 +37,8 @@ static bool read_unit(const char *text, const char *end, uint32_t *unit)
 }
 
 /* A \u escape, or two that are one character; 0 bytes where malformed. */
-static size_t read_code(const char *text, const char *end, uint32_t *code)
+static size_t json_escape_read_code(const char *text, const char *end,
+                                    uint32_t *code)
 {
     uint32_t low;
 
@@ -79,7 +80,7 @@ size_t json_unescape(char *text, size_t n, const char **bad)
         from += plain;
         if (from == end)
             break;
-        taken = read_code(from, end, &code);
+        taken = json_escape_read_code(from, end, &code);
         if (taken) {
             to += utf8_encode(to, code);
         } else if (end - from >= 2 && short_meaning(from[1])) {

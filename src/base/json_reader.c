@@ -109,7 +109,7 @@ static char *string_end(struct json_reader *reader, char *p, bool *has_escape)
     }
 }
 
-static char *skip_digits(char *p)
+static char *json_reader_skip_digits(char *p)
 {
     while ((unsigned char)(*p - '0') <= 9)
         p++;
@@ -124,17 +124,17 @@ static char *number_end(char *p, bool *is_whole)
     if (*p == '-')
         p++;
     digits = p;
-    p = *p == '0' ? p + 1 : skip_digits(p);
+    p = *p == '0' ? p + 1 : json_reader_skip_digits(p);
     *is_whole = p > digits;
     if (*p == '.' && *is_whole) {
         digits = ++p;
-        p = skip_digits(p);
+        p = json_reader_skip_digits(p);
         *is_whole = p > digits;
     }
     if ((*p == 'e' || *p == 'E') && *is_whole) {
         p += p[1] == '+' || p[1] == '-' ? 2 : 1;
         digits = p;
-        p = skip_digits(p);
+        p = json_reader_skip_digits(p);
         *is_whole = p > digits;
     }
     return p;
@@ -219,8 +219,8 @@ HOT bool read_number(struct json_reader *reader, char *p)
            give(reader, JSON_NUMBER, end, BEHIND_VALUE);
 }
 
-static bool read_word(struct json_reader *reader, char *p, const char *word,
-                      enum json_token kind)
+static bool json_reader_read_word(struct json_reader *reader, char *p,
+                                  const char *word, enum json_token kind)
 {
     size_t n = strlen(word);
 
@@ -273,11 +273,11 @@ HOT bool read_value(struct json_reader *reader, char *p)
     case '[':
         return open_level(reader, p, false);
     case 't':
-        return read_word(reader, p, "true", JSON_TRUE);
+        return json_reader_read_word(reader, p, "true", JSON_TRUE);
     case 'f':
-        return read_word(reader, p, "false", JSON_FALSE);
+        return json_reader_read_word(reader, p, "false", JSON_FALSE);
     case 'n':
-        return read_word(reader, p, "null", JSON_NULL);
+        return json_reader_read_word(reader, p, "null", JSON_NULL);
     }
     if (*p == '-' || (*p >= '0' && *p <= '9'))
         return read_number(reader, p);
@@ -291,7 +291,7 @@ HOT bool read_key(struct json_reader *reader, char *p)
     return json_fail_wanted(reader, p, "a key in double quotes is wanted");
 }
 
-static bool read_end(struct json_reader *reader, char *p)
+static bool json_reader_read_end(struct json_reader *reader, char *p)
 {
     reader->token = p;
     if (p < reader->end)
@@ -303,7 +303,7 @@ static bool read_end(struct json_reader *reader, char *p)
 HOT bool read_behind_value(struct json_reader *reader, char *p)
 {
     if (reader->depth == 0)
-        return read_end(reader, p);
+        return json_reader_read_end(reader, p);
     if (*p == ',') {
         p = skip_space(reader, p + 1);
         if (!p)

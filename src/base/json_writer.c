@@ -40,25 +40,25 @@ static void separate(struct json_writer *writer)
     *has_items = true;
 }
 
-static void begin_value(struct json_writer *writer)
+static void json_writer_begin_value(struct json_writer *writer)
 {
     if (!writer->after_key)
         separate(writer);
     writer->after_key = false;
 }
 
-static void put(struct json_writer *writer, const char *text)
+static void json_writer_put(struct json_writer *writer, const char *text)
 {
-    begin_value(writer);
+    json_writer_begin_value(writer);
     sink_puts(writer->sink, text);
 }
 
-static void begin(struct json_writer *writer, const char *bracket,
-                  bool is_inline)
+static void json_writer_begin(struct json_writer *writer, const char *bracket,
+                              bool is_inline)
 {
     bool outer = writer->is_inline[writer->depth];
 
-    put(writer, bracket);
+    json_writer_put(writer, bracket);
     if (writer->depth + 1 == JSON_MAX_WRITE_DEPTH) {
         if (!writer->sink->failed_errno)
             writer->sink->failed_errno = EOVERFLOW;
@@ -83,7 +83,7 @@ static void end(struct json_writer *writer, const char *bracket)
 
 void json_object_begin(struct json_writer *writer)
 {
-    begin(writer, "{", false);
+    json_writer_begin(writer, "{", false);
 }
 
 void json_object_end(struct json_writer *writer)
@@ -93,7 +93,7 @@ void json_object_end(struct json_writer *writer)
 
 void json_array_begin(struct json_writer *writer)
 {
-    begin(writer, "[", false);
+    json_writer_begin(writer, "[", false);
 }
 
 void json_array_end(struct json_writer *writer)
@@ -103,12 +103,12 @@ void json_array_end(struct json_writer *writer)
 
 void json_inline_array_begin(struct json_writer *writer)
 {
-    begin(writer, "[", true);
+    json_writer_begin(writer, "[", true);
 }
 
 void json_inline_object_begin(struct json_writer *writer)
 {
-    begin(writer, "{", true);
+    json_writer_begin(writer, "{", true);
 }
 
 /* The short escape of a character that has one, NULL for the others. */
@@ -185,13 +185,13 @@ void json_write_string(struct json_writer *writer, const char *text)
         json_write_null(writer);
         return;
     }
-    begin_value(writer);
+    json_writer_begin_value(writer);
     put_quoted(writer->sink, text);
 }
 
 void json_write_base64(struct json_writer *writer, const void *bytes, size_t n)
 {
-    put(writer, "\"");
+    json_writer_put(writer, "\"");
     base64_write(writer->sink, bytes, n);
     sink_puts(writer->sink, "\"");
 }
@@ -201,7 +201,7 @@ void json_write_int(struct json_writer *writer, int64_t value)
     char text[DECIMAL_MAX];
 
     snprintf(text, sizeof text, "%" PRId64, value);
-    put(writer, text);
+    json_writer_put(writer, text);
 }
 
 void json_write_uint(struct json_writer *writer, uint64_t value)
@@ -209,7 +209,7 @@ void json_write_uint(struct json_writer *writer, uint64_t value)
     char text[DECIMAL_MAX];
 
     snprintf(text, sizeof text, "%" PRIu64, value);
-    put(writer, text);
+    json_writer_put(writer, text);
 }
 
 void json_write_double(struct json_writer *writer, double value)
@@ -221,7 +221,7 @@ void json_write_double(struct json_writer *writer, double value)
         return;
     }
     decimal_write(text, value);
-    put(writer, text);
+    json_writer_put(writer, text);
 }
 
 void json_write_rounded(struct json_writer *writer, double value, int digits)
@@ -233,22 +233,22 @@ void json_write_rounded(struct json_writer *writer, double value, int digits)
         return;
     }
     decimal_write_rounded(text, value, digits);
-    put(writer, text);
+    json_writer_put(writer, text);
 }
 
 void json_write_bool(struct json_writer *writer, bool value)
 {
-    put(writer, value ? "true" : "false");
+    json_writer_put(writer, value ? "true" : "false");
 }
 
 void json_write_null(struct json_writer *writer)
 {
-    put(writer, "null");
+    json_writer_put(writer, "null");
 }
 
 void json_write_raw(struct json_writer *writer, const char *json)
 {
-    put(writer, json);
+    json_writer_put(writer, json);
 }
 
 void json_member_string(struct json_writer *writer, const char *key,

@@ -60,7 +60,7 @@ bool map_find(const struct map *map, const void *key, size_t key_bytes,
     return true;
 }
 
-static enum assay_status grow(struct map *map)
+static enum assay_status map_grow(struct map *map)
 {
     size_t n_slots = map->n_slots ? map->n_slots * 2 : 16;
     struct map_slot *slots = mem_array(n_slots, sizeof *slots);
@@ -87,7 +87,7 @@ enum assay_status map_put(struct map *map, const void *key, size_t key_bytes,
     char *copy;
 
     if (map->n + 1 > map->n_slots / 4 * 3) {
-        enum assay_status st = grow(map);
+        enum assay_status st = map_grow(map);
 
         if (st)
             return st;

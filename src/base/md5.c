@@ -20,7 +20,7 @@ static const uint32_t sines[n_rounds] = {
     0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
 };
 
-static uint32_t rotate(uint32_t x, unsigned n)
+static uint32_t md5_rotate(uint32_t x, unsigned n)
 {
     return x << n | x >> (32 - n);
 }
@@ -32,7 +32,7 @@ static uint32_t little_endian(const unsigned char *bytes)
 }
 
 /* The function of a round, and the word of the block that goes with it. */
-static uint32_t mix(int i, const uint32_t v[4], const uint32_t words[16])
+static uint32_t md5_mix(int i, const uint32_t v[4], const uint32_t words[16])
 {
     switch (i / 16) {
     case 0:
@@ -46,7 +46,7 @@ static uint32_t mix(int i, const uint32_t v[4], const uint32_t words[16])
     }
 }
 
-static void compress(uint32_t state[4], const unsigned char *block)
+static void md5_compress(uint32_t state[4], const unsigned char *block)
 {
     static const unsigned char turns[4][4] = {
         {7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
@@ -56,12 +56,12 @@ static void compress(uint32_t state[4], const unsigned char *block)
         words[i] = little_endian(block + 4 * i);
     memcpy(v, state, sizeof v);
     for (int i = 0; i < n_rounds; i++) {
-        uint32_t sum = v[0] + sines[i] + mix(i, v, words);
+        uint32_t sum = v[0] + sines[i] + md5_mix(i, v, words);
 
         v[0] = v[3];
         v[3] = v[2];
         v[2] = v[1];
-        v[1] += rotate(sum, turns[i / 16][i % 4]);
+        v[1] += md5_rotate(sum, turns[i / 16][i % 4]);
     }
     for (int i = 0; i < 4; i++)
         state[i] += v[i];
@@ -86,7 +86,7 @@ void md5_update(struct md5 *md5, const void *bytes, size_t n)
         from += part;
         n -= part;
         if (md5->n % block_bytes == 0)
-            compress(md5->state, md5->block);
+            md5_compress(md5->state, md5->block);
     }
 }
 

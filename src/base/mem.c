@@ -3,7 +3,7 @@
  * what is to go back to the system. */
 #include "base/mem.h"
 
-#include "base/mem_room.h"
+#include "base/mem_room_internal.h"
 
 #include <malloc.h>
 #include <stdatomic.h>

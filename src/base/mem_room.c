@@ -1,5 +1,5 @@
-/* base/mem_room.c - see mem_room.h. Needs no memory itself. */
-#include "base/mem_room.h"
+/* base/mem_room.c - see mem_room_internal.h. Needs no memory itself. */
+#include "base/mem_room_internal.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /* The beginning of a small file, as text; false where it cannot be read. */
-static bool read_text(const char *root, const char *name, char *text,
-                      size_t size)
+static bool mem_room_read_text(const char *root, const char *name, char *text,
+                               size_t size)
 {
     char path[512];
     ssize_t n;
@@ -41,7 +41,7 @@ static uint64_t find_number(const char *text, const char *key)
     return 0;
 }
 
-static size_t clamp(uint64_t bytes)
+static size_t mem_room_clamp(uint64_t bytes)
 {
     return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
@@ -51,12 +51,12 @@ static size_t machine_room(const char *root)
     char text[4096];
     uint64_t kib;
 
-    if (!read_text(root, "proc/meminfo", text, sizeof text))
+    if (!mem_room_read_text(root, "proc/meminfo", text, sizeof text))
         return SIZE_MAX;
     kib = find_number(text, "MemAvailable:");
     if (!kib) /* Linux before 3.14 */
         return SIZE_MAX;
-    return clamp((kib + find_number(text, "SwapFree:")) * 1024);
+    return mem_room_clamp((kib + find_number(text, "SwapFree:")) * 1024);
 }
 
 /* What files take can be had back. */
@@ -65,16 +65,19 @@ static size_t container_room(const char *root)
     char most[64], used[64], parts[4096];
     uint64_t limit, taken;
 
-    if (!read_text(root, "sys/fs/cgroup/memory.max", most, sizeof most) ||
-        !read_text(root, "sys/fs/cgroup/memory.current", used, sizeof used) ||
-        !read_text(root, "sys/fs/cgroup/memory.stat", parts, sizeof parts))
+    if (!mem_room_read_text(root, "sys/fs/cgroup/memory.max", most,
+                            sizeof most) ||
+        !mem_room_read_text(root, "sys/fs/cgroup/memory.current", used,
+                            sizeof used) ||
+        !mem_room_read_text(root, "sys/fs/cgroup/memory.stat", parts,
+                            sizeof parts))
         return SIZE_MAX;
     limit = strtoull(most, NULL, 10); /* 0: "max" */
     taken = strtoull(used, NULL, 10);
     if (!limit)
         return SIZE_MAX;
     limit += find_number(parts, "file ");
-    return limit > taken ? clamp(limit - taken) : 0;
+    return limit > taken ? mem_room_clamp(limit - taken) : 0;
 }
 
 size_t mem_room(const char *root)

@@ -6,7 +6,7 @@
 
 enum { max_word = 63 };
 
-static size_t least(size_t a, size_t b)
+static size_t nearest_least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -28,10 +28,10 @@ size_t word_distance(const char *a, const char *b)
 
         row[0] = i;
         for (size_t j = 1; j <= n_b; j++) {
-            row[j] = least(above[j - 1] + (a[i - 1] != b[j - 1]),
-                           least(above[j], row[j - 1]) + 1);
+            row[j] = nearest_least(above[j - 1] + (a[i - 1] != b[j - 1]),
+                                   nearest_least(above[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], second[j - 2] + 1);
+                row[j] = nearest_least(row[j], second[j - 2] + 1);
         }
     }
     return rows[n_a % 3][n_b];
@@ -55,7 +55,7 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
 
     /* The beginning of a word is as good as one slip. */
     if (length >= 2 && strncmp(nearest->word, candidate, length) == 0)
-        distance = least(distance, 1);
+        distance = nearest_least(distance, 1);
     if (distance < nearest->distance && distance <= farthest(length)) {
         nearest->distance = distance;
         nearest->candidate = candidate;

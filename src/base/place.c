@@ -9,7 +9,7 @@
 
 /* "a/b" and "c" make "a/c"; an absolute name stays. False where it is too
  * long. */
-static bool join(const char *beside, const char *name, char out[PATH_MAX])
+static bool place_join(const char *beside, const char *name, char out[PATH_MAX])
 {
     const char *slash = strrchr(beside, '/');
     int n = slash && name[0] != '/' ? (int)(slash - beside) + 1 : 0;
@@ -29,7 +29,7 @@ static bool follow(char path[PATH_MAX])
         if (n < 0)
             return errno == ENOENT;
         target[n] = '\0';
-        if (!join(path, target, next))
+        if (!place_join(path, target, next))
             return false;
         memcpy(path, next, sizeof next);
     }

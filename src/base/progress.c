@@ -62,8 +62,9 @@ static void add_amounts(const struct progress *progress, struct sink *line,
         sink_printf(line, " %s", progress->unit);
 }
 
-static void add_pace(const struct progress *progress, struct sink *line,
-                     uint64_t done, double elapsed_ns)
+static void progress_add_pace(const struct progress *progress,
+                              struct sink *line, uint64_t done,
+                              double elapsed_ns)
 {
     char text[UNITS_MAX];
     double per_ns = (double)done / elapsed_ns;
@@ -82,7 +83,8 @@ static void add_pace(const struct progress *progress, struct sink *line,
     }
 }
 
-static void draw(struct progress *progress, uint64_t done, double elapsed_ns)
+static void progress_draw(struct progress *progress, uint64_t done,
+                          double elapsed_ns)
 {
     const struct term *term = &progress->term;
     size_t columns = (size_t)term->width - 1; /* the last one would wrap */
@@ -98,7 +100,7 @@ static void draw(struct progress *progress, uint64_t done, double elapsed_ns)
         sink_printf(&line, " %3.0f %%", floor(share * 100));
     }
     add_amounts(progress, &line, done);
-    add_pace(progress, &line, done, elapsed_ns);
+    progress_add_pace(progress, &line, done, elapsed_ns);
     /* In one piece: stderr has no buffer, and a half line flickers. */
     sink_puts(&whole, "\r");
     text_fit(&whole, term, str_text(&text), columns, ALIGN_LEFT);
@@ -120,7 +122,7 @@ void progress_update(struct progress *progress, uint64_t done)
     if (progress->total && done > progress->total)
         done = progress->total;
     progress->drawn_ns = now;
-    draw(progress, done, (double)(now - progress->began_ns));
+    progress_draw(progress, done, (double)(now - progress->began_ns));
 }
 
 void progress_finish(struct progress *progress)

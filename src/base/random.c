@@ -27,7 +27,7 @@ struct random random_stream(uint64_t seed, uint64_t stream)
     return random_seed(splitmix(&stream));
 }
 
-static uint64_t rotate(uint64_t x, int k)
+static uint64_t random_rotate(uint64_t x, int k)
 {
     return (x << k) | (x >> (64 - k));
 }
@@ -35,7 +35,7 @@ static uint64_t rotate(uint64_t x, int k)
 uint64_t random_u64(struct random *random)
 {
     uint64_t *s = random->state;
-    uint64_t result = rotate(s[1] * 5, 7) * 9;
+    uint64_t result = random_rotate(s[1] * 5, 7) * 9;
     uint64_t t = s[1] << 17;
 
     s[2] ^= s[0];
@@ -43,7 +43,7 @@ uint64_t random_u64(struct random *random)
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= t;
-    s[3] = rotate(s[3], 45);
+    s[3] = random_rotate(s[3], 45);
     return result;
 }
 

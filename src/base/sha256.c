@@ -21,7 +21,7 @@ static const uint32_t constants[n_rounds] = {
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static uint32_t rotate(uint32_t x, unsigned n)
+static uint32_t sha256_rotate(uint32_t x, unsigned n)
 {
     return x >> n | x << (32 - n);
 }
@@ -32,30 +32,32 @@ static uint32_t big_endian(const unsigned char *bytes)
            (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-static void expand(const unsigned char *block, uint32_t w[n_rounds])
+static void sha256_expand(const unsigned char *block, uint32_t w[n_rounds])
 {
     for (int i = 0; i < 16; i++)
         w[i] = big_endian(block + 4 * i);
     for (int i = 16; i < n_rounds; i++) {
         uint32_t a = w[i - 15], b = w[i - 2];
-        uint32_t s0 = rotate(a, 7) ^ rotate(a, 18) ^ a >> 3;
-        uint32_t s1 = rotate(b, 17) ^ rotate(b, 19) ^ b >> 10;
+        uint32_t s0 = sha256_rotate(a, 7) ^ sha256_rotate(a, 18) ^ a >> 3;
+        uint32_t s1 = sha256_rotate(b, 17) ^ sha256_rotate(b, 19) ^ b >> 10;
 
         w[i] = w[i - 16] + s0 + w[i - 7] + s1;
     }
 }
 
-static void compress(uint32_t state[8], const unsigned char *block)
+static void sha256_compress(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[n_rounds], v[8];
 
-    expand(block, w);
+    sha256_expand(block, w);
     memcpy(v, state, sizeof v);
     for (int i = 0; i < n_rounds; i++) {
-        uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
+        uint32_t s1 = sha256_rotate(v[4], 6) ^ sha256_rotate(v[4], 11) ^
+                      sha256_rotate(v[4], 25);
         uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
         uint32_t t1 = v[7] + s1 + choice + constants[i] + w[i];
-        uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
+        uint32_t s0 = sha256_rotate(v[0], 2) ^ sha256_rotate(v[0], 13) ^
+                      sha256_rotate(v[0], 22);
         uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
 
         memmove(v + 1, v, 7 * sizeof *v);
@@ -88,10 +90,10 @@ void sha256_update(struct sha256 *sha, const void *bytes, size_t n)
         n -= fill;
         if (held + fill < block_bytes)
             return;
-        compress(sha->state, sha->block);
+        sha256_compress(sha->state, sha->block);
     }
     for (; n >= block_bytes; n -= block_bytes, from += block_bytes)
-        compress(sha->state, from);
+        sha256_compress(sha->state, from);
     if (n)
         memcpy(sha->block, from, n);
 }

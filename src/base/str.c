@@ -25,7 +25,7 @@ const char *str_text(const struct str *str)
     return str->text ? str->text : "";
 }
 
-static enum assay_status make_room(struct str *str, size_t more)
+static enum assay_status str_make_room(struct str *str, size_t more)
 {
     size_t wanted;
     char *moved;
@@ -41,7 +41,7 @@ static enum assay_status make_room(struct str *str, size_t more)
 
 enum assay_status str_append_n(struct str *str, const char *text, size_t n)
 {
-    enum assay_status st = make_room(str, n);
+    enum assay_status st = str_make_room(str, n);
 
     if (st)
         return st;
@@ -72,7 +72,7 @@ enum assay_status str_vprintf(struct str *str, const char *format, va_list args)
     va_end(again);
     if (length < 0)
         return ASSAY_NOMEM;
-    st = make_room(str, (size_t)length);
+    st = str_make_room(str, (size_t)length);
     if (st)
         return st;
     vsnprintf(str->text + str->n, (size_t)length + 1, format, args);
@@ -89,4 +89,16 @@ enum assay_status str_printf(struct str *str, const char *format, ...)
     st = str_vprintf(str, format, args);
     va_end(args);
     return st;
+}
+
+bool str_ends_with_n(const char *text, size_t n, const char *ending)
+{
+    size_t n_ending = strlen(ending);
+
+    return n >= n_ending && memcmp(text + n - n_ending, ending, n_ending) == 0;
+}
+
+bool str_ends_with(const char *text, const char *ending)
+{
+    return str_ends_with_n(text, strlen(text), ending);
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Start from {0}; text is NULL until something was appended, and ends with a
@@ -30,5 +31,10 @@ enum assay_status str_printf(struct str *str, const char *format, ...)
     ASSAY_PRINTF(2, 3);
 enum assay_status str_vprintf(struct str *str, const char *format, va_list args)
     ASSAY_PRINTF(2, 0);
+
+/* Whether a text ends so: ".onnx". */
+bool str_ends_with(const char *text, const char *ending);
+/* The same for the first n bytes of one. */
+bool str_ends_with_n(const char *text, size_t n, const char *ending);
 
 #endif

@@ -25,7 +25,7 @@ static bool is_usable_width(long width)
     return width >= SMALLEST_WIDTH && width <= LARGEST_WIDTH;
 }
 
-static int find_width(FILE *stream)
+static int term_find_width(FILE *stream)
 {
     long columns = strtol(text_of_variable("COLUMNS"), NULL, 10);
     struct winsize size;
@@ -56,7 +56,7 @@ struct term term_of(FILE *stream)
     struct term term = {
         .is_terminal = isatty(fileno(stream)) == 1,
         .has_utf8 = locale_is_utf8(),
-        .width = find_width(stream),
+        .width = term_find_width(stream),
     };
 
     term.has_colour = term.is_terminal && !text_of_variable("NO_COLOR")[0] &&

@@ -49,9 +49,10 @@ static const struct range hidden[] = {
     {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
 };
 
-#define IS_IN(ranges, code) is_in(ranges, sizeof ranges / sizeof *ranges, code)
+#define IS_IN(ranges, code)                                                    \
+    text_is_in(ranges, sizeof ranges / sizeof *ranges, code)
 
-static bool is_in(const struct range *ranges, size_t n, uint32_t code)
+static bool text_is_in(const struct range *ranges, size_t n, uint32_t code)
 {
     size_t low = 0, high = n;
 

@@ -6,12 +6,12 @@ struct cursor {
     const char *at, *end;
 };
 
-static bool is_digit(char c)
+static bool toml_date_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool take(struct cursor *cursor, char c)
+static bool toml_date_take(struct cursor *cursor, char c)
 {
     if (cursor->at == cursor->end || *cursor->at != c)
         return false;
@@ -20,13 +20,13 @@ static bool take(struct cursor *cursor, char c)
 }
 
 /* A number of exactly so many digits within its bounds. */
-static bool take_number(struct cursor *cursor, int n_digits, int low, int high,
-                        int *value)
+static bool toml_date_take_number(struct cursor *cursor, int n_digits, int low,
+                                  int high, int *value)
 {
     int number = 0;
 
     for (int i = 0; i < n_digits; i++) {
-        if (cursor->at == cursor->end || !is_digit(*cursor->at))
+        if (cursor->at == cursor->end || !toml_date_is_digit(*cursor->at))
             return false;
         number = number * 10 + (*cursor->at++ - '0');
     }
@@ -44,21 +44,24 @@ static int days_of_month(int year, int month)
 
 static bool take_date(struct cursor *cursor, struct toml_time *time)
 {
-    return take_number(cursor, 4, 0, 9999, &time->year) && take(cursor, '-') &&
-           take_number(cursor, 2, 1, 12, &time->month) && take(cursor, '-') &&
-           take_number(cursor, 2, 1, days_of_month(time->year, time->month),
-                       &time->day);
+    return toml_date_take_number(cursor, 4, 0, 9999, &time->year) &&
+           toml_date_take(cursor, '-') &&
+           toml_date_take_number(cursor, 2, 1, 12, &time->month) &&
+           toml_date_take(cursor, '-') &&
+           toml_date_take_number(cursor, 2, 1,
+                                 days_of_month(time->year, time->month),
+                                 &time->day);
 }
 
 static bool take_fraction(struct cursor *cursor, int *nanosecond)
 {
     int unit = 100000000;
 
-    if (!take(cursor, '.'))
+    if (!toml_date_take(cursor, '.'))
         return true;
-    if (cursor->at == cursor->end || !is_digit(*cursor->at))
+    if (cursor->at == cursor->end || !toml_date_is_digit(*cursor->at))
         return false;
-    while (cursor->at < cursor->end && is_digit(*cursor->at)) {
+    while (cursor->at < cursor->end && toml_date_is_digit(*cursor->at)) {
         *nanosecond += (*cursor->at++ - '0') * unit;
         unit /= 10;
     }
@@ -67,9 +70,11 @@ static bool take_fraction(struct cursor *cursor, int *nanosecond)
 
 static bool take_clock(struct cursor *cursor, struct toml_time *time)
 {
-    return take_number(cursor, 2, 0, 23, &time->hour) && take(cursor, ':') &&
-           take_number(cursor, 2, 0, 59, &time->minute) && take(cursor, ':') &&
-           take_number(cursor, 2, 0, 60, &time->second) &&
+    return toml_date_take_number(cursor, 2, 0, 23, &time->hour) &&
+           toml_date_take(cursor, ':') &&
+           toml_date_take_number(cursor, 2, 0, 59, &time->minute) &&
+           toml_date_take(cursor, ':') &&
+           toml_date_take_number(cursor, 2, 0, 60, &time->second) &&
            take_fraction(cursor, &time->nanosecond);
 }
 
@@ -81,15 +86,17 @@ static bool take_offset(struct cursor *cursor, struct toml_time *time,
     int hours, minutes;
 
     *has_offset = cursor->at < cursor->end;
-    if (!*has_offset || take(cursor, 'Z') || take(cursor, 'z'))
+    if (!*has_offset || toml_date_take(cursor, 'Z') ||
+        toml_date_take(cursor, 'z'))
         return true;
-    if (!take(cursor, '+')) {
-        is_west = take(cursor, '-');
+    if (!toml_date_take(cursor, '+')) {
+        is_west = toml_date_take(cursor, '-');
         if (!is_west)
             return false;
     }
-    if (!take_number(cursor, 2, 0, 23, &hours) || !take(cursor, ':') ||
-        !take_number(cursor, 2, 0, 59, &minutes))
+    if (!toml_date_take_number(cursor, 2, 0, 23, &hours) ||
+        !toml_date_take(cursor, ':') ||
+        !toml_date_take_number(cursor, 2, 0, 59, &minutes))
         return false;
     time->offset_minutes = (hours * 60 + minutes) * (is_west ? -1 : 1);
     return true;
@@ -99,7 +106,7 @@ bool toml_is_time(const char *text, size_t n)
 {
     size_t digits = 0;
 
-    while (digits < n && is_digit(text[digits]))
+    while (digits < n && toml_date_is_digit(text[digits]))
         digits++;
     return digits < n && ((digits == 4 && text[digits] == '-') ||
                           (digits == 2 && text[digits] == ':'));
@@ -119,7 +126,8 @@ bool toml_read_time(const char *text, size_t n, struct toml_value *value)
         if (!take_date(&cursor, &time))
             return false;
         value->kind = TOML_LOCAL_DATE;
-        if (take(&cursor, 'T') || take(&cursor, 't') || take(&cursor, ' ')) {
+        if (toml_date_take(&cursor, 'T') || toml_date_take(&cursor, 't') ||
+            toml_date_take(&cursor, ' ')) {
             if (!take_clock(&cursor, &time) ||
                 !take_offset(&cursor, &time, &has_offset))
                 return false;

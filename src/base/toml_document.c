@@ -19,8 +19,8 @@ struct nesting {
 /* ---- values ----------------------------------------------------------- */
 
 /* `key =`, up to the value. */
-static struct toml_value *read_key(struct toml_parser *parser,
-                                   struct toml_value *table)
+static struct toml_value *toml_document_read_key(struct toml_parser *parser,
+                                                 struct toml_value *table)
 {
     struct toml_value *value = toml_add_key(parser, table);
 
@@ -88,13 +88,14 @@ static struct toml_value *next_item(struct toml_parser *parser,
             continue;
         }
         return is_array ? toml_add_item(parser, container)
-                        : read_key(parser, container);
+                        : toml_document_read_key(parser, container);
     }
     return NULL;
 }
 
-static bool begin_value(struct toml_parser *parser, struct toml_value *value,
-                        struct nesting *nesting)
+static bool toml_document_begin_value(struct toml_parser *parser,
+                                      struct toml_value *value,
+                                      struct nesting *nesting)
 {
     char c = toml_peek(parser, 0);
 
@@ -114,7 +115,7 @@ static bool read_value(struct toml_parser *parser, struct toml_value *value)
     struct nesting nesting = {.n = 0};
 
     do {
-        if (!begin_value(parser, value, &nesting))
+        if (!toml_document_begin_value(parser, value, &nesting))
             return false;
         value = next_item(parser, &nesting);
     } while (value);
@@ -140,7 +141,7 @@ static bool check_utf8(struct toml_parser *parser)
     return true;
 }
 
-static void skip_byte_order_mark(struct toml_parser *parser)
+static void toml_document_skip_byte_order_mark(struct toml_parser *parser)
 {
     static const char mark[] = "\xef\xbb\xbf";
     size_t n = sizeof mark - 1;
@@ -150,20 +151,20 @@ static void skip_byte_order_mark(struct toml_parser *parser)
         parser->at += n;
 }
 
-static bool read_document(struct toml_parser *parser)
+static bool toml_document_read(struct toml_parser *parser)
 {
     struct toml_value *table = parser->toml->root;
 
     if (!check_utf8(parser))
         return false;
-    skip_byte_order_mark(parser);
+    toml_document_skip_byte_order_mark(parser);
     while (toml_skip_lines(parser) && parser->at < parser->end) {
         if (toml_peek(parser, 0) == '[') {
             table = toml_open_table(parser);
             if (!table)
                 return false;
         } else {
-            struct toml_value *value = read_key(parser, table);
+            struct toml_value *value = toml_document_read_key(parser, table);
 
             if (!value || !read_value(parser, value))
                 return false;
@@ -174,7 +175,7 @@ static bool read_document(struct toml_parser *parser)
     return parser->failure.status == ASSAY_OK;
 }
 
-static struct toml *make(const char *name)
+static struct toml *toml_document_make(const char *name)
 {
     struct toml *toml = mem_zalloc(sizeof *toml);
 
@@ -196,7 +197,7 @@ static struct toml *make(const char *name)
 enum assay_status toml_read_text(const char *text, size_t n, const char *name,
                                  struct toml **out, struct error *err)
 {
-    struct toml_parser parser = {.toml = make(name),
+    struct toml_parser parser = {.toml = toml_document_make(name),
                                  .at = text,
                                  .end = text + n,
                                  .line_start = text,
@@ -206,7 +207,7 @@ enum assay_status toml_read_text(const char *text, size_t n, const char *name,
     *out = NULL;
     if (!parser.toml)
         return error_nomem(err, sizeof *parser.toml, "a TOML document");
-    if (!read_document(&parser)) {
+    if (!toml_document_read(&parser)) {
         st = error_set(err, parser.failure.status, "%s", parser.failure.text);
         goto done;
     }

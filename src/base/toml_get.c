@@ -17,7 +17,7 @@ const char *toml_kind_text(enum toml_kind kind)
     return texts[kind];
 }
 
-static bool is_key(const struct toml_value *value, const char *key)
+static bool toml_get_is_key(const struct toml_value *value, const char *key)
 {
     return strlen(key) == value->key.n &&
            memcmp(value->key.text, key, value->key.n) == 0;
@@ -30,7 +30,7 @@ const struct toml_value *toml_find(const struct toml_value *table,
         return NULL;
     for (const struct toml_value *value = table->items.first; value;
          value = value->next) {
-        if (is_key(value, key))
+        if (toml_get_is_key(value, key))
             return value;
     }
     return NULL;
@@ -125,7 +125,7 @@ enum assay_status toml_check_keys(const struct toml_value *table,
          value = value->next) {
         size_t i = 0;
 
-        while (i < n_known && !is_key(value, known[i]))
+        while (i < n_known && !toml_get_is_key(value, known[i]))
             i++;
         if (i == n_known)
             return toml_complain(value, err, "unknown key %s", value->key.text);

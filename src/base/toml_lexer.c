@@ -81,7 +81,7 @@ bool toml_skip_lines(struct toml_parser *parser)
     return true;
 }
 
-static bool is_bare(char c)
+static bool toml_lexer_is_bare(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -93,7 +93,7 @@ bool toml_read_key_part(struct toml_parser *parser, struct toml_text *key)
 
     if (toml_peek(parser, 0) == '"' || toml_peek(parser, 0) == '\'')
         return toml_read_line_string(parser, key);
-    while (is_bare(toml_peek(parser, 0)))
+    while (toml_lexer_is_bare(toml_peek(parser, 0)))
         parser->at++;
     if (parser->at == start)
         return toml_fail(parser, "a key is wanted");

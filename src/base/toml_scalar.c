@@ -5,15 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_digit(char c)
+static bool toml_scalar_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 static bool is_word_byte(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c != '\0' && strchr("+-_.:", c));
+    return toml_scalar_is_digit(c) || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z') || (c != '\0' && strchr("+-_.:", c));
 }
 
 /* The bytes of a number, word or time, from at on. A date and its time may
@@ -26,7 +26,8 @@ static size_t word_length(const struct toml_parser *parser)
     while (is_word_byte(toml_peek(parser, n)))
         n++;
     if (n == date_bytes && toml_is_time(parser->at, n) &&
-        toml_peek(parser, n) == ' ' && is_digit(toml_peek(parser, n + 1))) {
+        toml_peek(parser, n) == ' ' &&
+        toml_scalar_is_digit(toml_peek(parser, n + 1))) {
         n++;
         while (is_word_byte(toml_peek(parser, n)))
             n++;
@@ -41,7 +42,7 @@ static bool is_word(const char *text, size_t n, const char *word)
 
 static int digit_value(char c)
 {
-    if (is_digit(c))
+    if (toml_scalar_is_digit(c))
         return c - '0';
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
@@ -50,7 +51,7 @@ static int digit_value(char c)
     return 99;
 }
 
-static bool append(struct toml_parser *parser, char c)
+static bool toml_scalar_append(struct toml_parser *parser, char c)
 {
     return str_append_char(&parser->scratch, c) == ASSAY_OK ||
            toml_fail_memory(parser);
@@ -69,7 +70,7 @@ static size_t take_digits(struct toml_parser *parser, const char *text,
             i++;
         if (digit_value(text[i]) >= base)
             break;
-        if (!append(parser, text[i]))
+        if (!toml_scalar_append(parser, text[i]))
             return 0;
         i++;
     }
@@ -103,7 +104,7 @@ static bool take_part(struct toml_parser *parser, const char **text,
 {
     size_t taken;
 
-    if (!append(parser, *(*text)++))
+    if (!toml_scalar_append(parser, *(*text)++))
         return false;
     taken = take_digits(parser, *text, (size_t)(end - *text), 10);
     *text += taken;
@@ -120,7 +121,7 @@ static bool take_decimal(struct toml_parser *parser, const char *text, size_t n,
 
     *is_float = false;
     if (n && (*text == '+' || *text == '-')) {
-        if (!append(parser, *text++))
+        if (!toml_scalar_append(parser, *text++))
             return false;
     }
     taken = take_digits(parser, text, (size_t)(end - text), 10);
@@ -135,7 +136,7 @@ static bool take_decimal(struct toml_parser *parser, const char *text, size_t n,
     if (text < end && (*text == 'e' || *text == 'E')) {
         *is_float = true;
         if (end - text > 1 && (text[1] == '+' || text[1] == '-')) {
-            if (!append(parser, *text++))
+            if (!toml_scalar_append(parser, *text++))
                 return false;
         }
         if (!take_part(parser, &text, end))
@@ -144,8 +145,9 @@ static bool take_decimal(struct toml_parser *parser, const char *text, size_t n,
     return text == end;
 }
 
-static bool read_decimal(struct toml_parser *parser, const char *text, size_t n,
-                         struct toml_value *value)
+static bool toml_scalar_read_decimal(struct toml_parser *parser,
+                                     const char *text, size_t n,
+                                     struct toml_value *value)
 {
     const struct str *digits = &parser->scratch;
     bool is_float;
@@ -181,8 +183,9 @@ static bool read_special(const char *text, size_t n, struct toml_value *value)
     return true;
 }
 
-static bool read_number(struct toml_parser *parser, const char *text, size_t n,
-                        struct toml_value *value)
+static bool toml_scalar_read_number(struct toml_parser *parser,
+                                    const char *text, size_t n,
+                                    struct toml_value *value)
 {
     str_clear(&parser->scratch);
     if (n > 2 && text[0] == '0') {
@@ -195,11 +198,11 @@ static bool read_number(struct toml_parser *parser, const char *text, size_t n,
             return read_based(parser, text + 2, n - 2, 2, value);
         }
     }
-    return read_decimal(parser, text, n, value);
+    return toml_scalar_read_decimal(parser, text, n, value);
 }
 
-static bool read_word(struct toml_parser *parser, const char *text, size_t n,
-                      struct toml_value *value)
+static bool toml_scalar_read_word(struct toml_parser *parser, const char *text,
+                                  size_t n, struct toml_value *value)
 {
     if (n == 0 && parser->at == parser->end)
         return toml_fail(parser, "the file ends where a value is wanted");
@@ -215,7 +218,7 @@ static bool read_word(struct toml_parser *parser, const char *text, size_t n,
     if (toml_is_time(text, n))
         return toml_read_time(text, n, value) ||
                toml_fail(parser, "there is no such date or time");
-    return read_number(parser, text, n, value);
+    return toml_scalar_read_number(parser, text, n, value);
 }
 
 bool toml_read_scalar(struct toml_parser *parser, struct toml_value *value)
@@ -228,7 +231,7 @@ bool toml_read_scalar(struct toml_parser *parser, struct toml_value *value)
         return toml_read_string(parser, &value->string);
     }
     n = word_length(parser);
-    if (!read_word(parser, parser->at, n, value))
+    if (!toml_scalar_read_word(parser, parser->at, n, value))
         return false;
     parser->at += n;
     return true;

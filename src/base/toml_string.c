@@ -6,14 +6,15 @@
 
 static const char ends_in_string[] = "the file ends in the middle of a string";
 
-static bool append(struct toml_parser *parser, const char *bytes, size_t n)
+static bool toml_string_append(struct toml_parser *parser, const char *bytes,
+                               size_t n)
 {
     return str_append_n(&parser->scratch, bytes, n) == ASSAY_OK ||
            toml_fail_memory(parser);
 }
 
 /* The character of \uXXXX or \UXXXXXXXX; at is behind the letter. */
-static bool read_code(struct toml_parser *parser, size_t n_digits)
+static bool toml_string_read_code(struct toml_parser *parser, size_t n_digits)
 {
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";
     uint32_t code = 0;
@@ -32,11 +33,11 @@ static bool read_code(struct toml_parser *parser, size_t n_digits)
     if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
         return toml_fail(parser, "there is no such Unicode character");
     parser->at += n_digits;
-    return append(parser, bytes, utf8_encode(bytes, code));
+    return toml_string_append(parser, bytes, utf8_encode(bytes, code));
 }
 
 /* at is on the backslash. */
-static bool read_escape(struct toml_parser *parser)
+static bool toml_string_read_escape(struct toml_parser *parser)
 {
     static const char letters[] = "btnfr\"\\";
     static const char meanings[] = "\b\t\n\f\r\"\\";
@@ -47,8 +48,8 @@ static bool read_escape(struct toml_parser *parser)
         return toml_fail(parser, "an unknown escape");
     parser->at += 2;
     if (found)
-        return append(parser, &meanings[found - letters], 1);
-    return read_code(parser, letter == 'u' ? 4 : 8);
+        return toml_string_append(parser, &meanings[found - letters], 1);
+    return toml_string_read_code(parser, letter == 'u' ? 4 : 8);
 }
 
 /* A run of characters that stand for themselves, up to a quote of this kind,
@@ -67,10 +68,10 @@ static bool read_plain(struct toml_parser *parser, char quote)
             return toml_fail(parser, "a control character must be escaped");
         parser->at++;
     }
-    return append(parser, start, (size_t)(parser->at - start));
+    return toml_string_append(parser, start, (size_t)(parser->at - start));
 }
 
-static bool read_line(struct toml_parser *parser, char quote)
+static bool toml_string_read_line(struct toml_parser *parser, char quote)
 {
     parser->at++;
     for (;;) {
@@ -87,7 +88,7 @@ static bool read_line(struct toml_parser *parser, char quote)
         }
         if (c != '\\')
             return toml_fail(parser, "the string does not end on its line");
-        if (!read_escape(parser))
+        if (!toml_string_read_escape(parser))
             return false;
     }
 }
@@ -101,7 +102,7 @@ static bool read_quotes(struct toml_parser *parser, char quote, bool *is_end)
     while (n < 5 && toml_peek(parser, n) == quote)
         n++;
     *is_end = n >= 3;
-    if (!append(parser, parser->at, *is_end ? n - 3 : n))
+    if (!toml_string_append(parser, parser->at, *is_end ? n - 3 : n))
         return false;
     parser->at += n;
     return true;
@@ -124,7 +125,7 @@ static bool skip_folded(struct toml_parser *parser)
     return true;
 }
 
-static bool read_lines(struct toml_parser *parser, char quote)
+static bool toml_string_read_lines(struct toml_parser *parser, char quote)
 {
     bool is_end = false;
 
@@ -142,9 +143,10 @@ static bool read_lines(struct toml_parser *parser, char quote)
             if (!read_quotes(parser, quote, &is_end))
                 return false;
         } else if (c == '\\') {
-            if (!skip_folded(parser) && !read_escape(parser))
+            if (!skip_folded(parser) && !toml_string_read_escape(parser))
                 return false;
-        } else if (toml_take_newline(parser) && !append(parser, "\n", 1)) {
+        } else if (toml_take_newline(parser) &&
+                   !toml_string_append(parser, "\n", 1)) {
             return false;
         }
     }
@@ -162,7 +164,8 @@ static bool keep_scratch(struct toml_parser *parser, struct toml_text *string)
 bool toml_read_line_string(struct toml_parser *parser, struct toml_text *string)
 {
     str_clear(&parser->scratch);
-    return read_line(parser, *parser->at) && keep_scratch(parser, string);
+    return toml_string_read_line(parser, *parser->at) &&
+           keep_scratch(parser, string);
 }
 
 bool toml_read_string(struct toml_parser *parser, struct toml_text *string)
@@ -172,5 +175,6 @@ bool toml_read_string(struct toml_parser *parser, struct toml_text *string)
     if (toml_peek(parser, 1) != quote || toml_peek(parser, 2) != quote)
         return toml_read_line_string(parser, string);
     str_clear(&parser->scratch);
-    return read_lines(parser, quote) && keep_scratch(parser, string);
+    return toml_string_read_lines(parser, quote) &&
+           keep_scratch(parser, string);
 }

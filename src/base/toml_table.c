@@ -37,8 +37,9 @@ static bool set_lookup(struct toml_parser *parser,
 }
 
 /* *found is NULL where the table has no such key. */
-static bool find(struct toml_parser *parser, const struct toml_value *table,
-                 const struct part *part, struct toml_value **found)
+static bool toml_table_find(struct toml_parser *parser,
+                            const struct toml_value *table,
+                            const struct part *part, struct toml_value **found)
 {
     uint64_t address = 0;
 
@@ -76,8 +77,9 @@ struct toml_value *toml_add_item(struct toml_parser *parser,
 }
 
 /* After a find() that found nothing, whose look-up text is still there. */
-static struct toml_value *add(struct toml_parser *parser,
-                              struct toml_value *table, const struct part *part)
+static struct toml_value *toml_table_add(struct toml_parser *parser,
+                                         struct toml_value *table,
+                                         const struct part *part)
 {
     struct toml_value *value = toml_add_item(parser, table);
 
@@ -93,12 +95,12 @@ static struct toml_value *add(struct toml_parser *parser,
     return value;
 }
 
-static struct toml_value *add_table(struct toml_parser *parser,
-                                    struct toml_value *table,
-                                    const struct part *part,
-                                    enum toml_origin origin)
+static struct toml_value *toml_table_add_table(struct toml_parser *parser,
+                                               struct toml_value *table,
+                                               const struct part *part,
+                                               enum toml_origin origin)
 {
-    struct toml_value *added = add(parser, table, part);
+    struct toml_value *added = toml_table_add(parser, table, part);
 
     if (added) {
         added->kind = TOML_TABLE;
@@ -108,8 +110,8 @@ static struct toml_value *add_table(struct toml_parser *parser,
 }
 
 /* Reads one part and the blanks behind it; *is_last where no dot follows. */
-static bool read_part(struct toml_parser *parser, struct part *part,
-                      bool *is_last)
+static bool toml_table_read_part(struct toml_parser *parser, struct part *part,
+                                 bool *is_last)
 {
     toml_skip_blanks(parser);
     part->place = toml_place(parser);
@@ -130,10 +132,10 @@ static struct toml_value *step_dotted(struct toml_parser *parser,
 {
     struct toml_value *found;
 
-    if (!find(parser, table, part, &found))
+    if (!toml_table_find(parser, table, part, &found))
         return NULL;
     if (!found)
-        return add_table(parser, table, part, TOML_DOTTED);
+        return toml_table_add_table(parser, table, part, TOML_DOTTED);
     if (found->kind == TOML_TABLE && found->origin == TOML_DOTTED)
         return found;
     fail_taken(parser, part, found);
@@ -147,17 +149,17 @@ struct toml_value *toml_add_key(struct toml_parser *parser,
     struct part part;
     bool is_last;
 
-    if (!read_part(parser, &part, &is_last))
+    if (!toml_table_read_part(parser, &part, &is_last))
         return NULL;
     while (!is_last) {
         table = step_dotted(parser, table, &part);
-        if (!table || !read_part(parser, &part, &is_last))
+        if (!table || !toml_table_read_part(parser, &part, &is_last))
             return NULL;
     }
-    if (!find(parser, table, &part, &found))
+    if (!toml_table_find(parser, table, &part, &found))
         return NULL;
     if (!found)
-        return add(parser, table, &part);
+        return toml_table_add(parser, table, &part);
     fail_taken(parser, &part, found);
     return NULL;
 }
@@ -170,10 +172,10 @@ static struct toml_value *step_header(struct toml_parser *parser,
 {
     struct toml_value *found;
 
-    if (!find(parser, table, part, &found))
+    if (!toml_table_find(parser, table, part, &found))
         return NULL;
     if (!found)
-        return add_table(parser, table, part, TOML_IMPLICIT);
+        return toml_table_add_table(parser, table, part, TOML_IMPLICIT);
     if (found->kind == TOML_TABLE && found->origin != TOML_CLOSED)
         return found;
     if (found->kind == TOML_ARRAY && found->origin == TOML_TABLE_ARRAY)
@@ -188,10 +190,10 @@ static struct toml_value *define_table(struct toml_parser *parser,
 {
     struct toml_value *found;
 
-    if (!find(parser, table, part, &found))
+    if (!toml_table_find(parser, table, part, &found))
         return NULL;
     if (!found)
-        return add_table(parser, table, part, TOML_HEADER);
+        return toml_table_add_table(parser, table, part, TOML_HEADER);
     if (found->kind != TOML_TABLE || found->origin != TOML_IMPLICIT) {
         fail_taken(parser, part, found);
         return NULL;
@@ -207,10 +209,10 @@ static struct toml_value *define_item(struct toml_parser *parser,
 {
     struct toml_value *array, *item;
 
-    if (!find(parser, table, part, &array))
+    if (!toml_table_find(parser, table, part, &array))
         return NULL;
     if (!array) {
-        array = add(parser, table, part);
+        array = toml_table_add(parser, table, part);
         if (!array)
             return NULL;
         array->kind = TOML_ARRAY;
@@ -236,11 +238,11 @@ struct toml_value *toml_open_table(struct toml_parser *parser)
     bool is_last;
 
     parser->at += is_item ? 2 : 1;
-    if (!read_part(parser, &part, &is_last))
+    if (!toml_table_read_part(parser, &part, &is_last))
         return NULL;
     while (!is_last) {
         table = step_header(parser, table, &part);
-        if (!table || !read_part(parser, &part, &is_last))
+        if (!table || !toml_table_read_part(parser, &part, &is_last))
             return NULL;
     }
     if (toml_peek(parser, 0) != ']' ||

@@ -8,7 +8,7 @@
 
 /* Decimals that show three significant digits of the value, as it is after
  * rounding to them: 1 for 9.996 too. */
-static int decimals_for(double value)
+static int units_decimals_for(double value)
 {
     char digits[UNITS_MAX];
     long exponent;
@@ -29,7 +29,7 @@ const char *units_number(char buffer[UNITS_MAX], double value)
     else if (size < 1e-6 || size >= 1e15)
         snprintf(buffer, UNITS_MAX, "%.2e", value);
     else
-        snprintf(buffer, UNITS_MAX, "%.*f", decimals_for(value), value);
+        snprintf(buffer, UNITS_MAX, "%.*f", units_decimals_for(value), value);
     return buffer;
 }
 

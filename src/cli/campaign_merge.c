@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/scanner.h"
 #include "base/vec.h"
 #include "cli/file_roles.h"
 #include "cli/result.h"
@@ -15,11 +16,11 @@
 
 static bool is_shard(const char *name)
 {
-    size_t k, n;
-    int end = 0;
+    uint64_t k, n;
 
-    return sscanf(name, "campaign-%zu-of-%zu.sqlite%n", &k, &n, &end) == 2 &&
-           end && !name[end];
+    return scan_word(&name, "campaign-") && scan_number(&name, SIZE_MAX, &k) &&
+           scan_word(&name, "-of-") && scan_number(&name, SIZE_MAX, &n) &&
+           strcmp(name, ".sqlite") == 0;
 }
 
 /* The logs of the parts in a folder. Start from {0}. */

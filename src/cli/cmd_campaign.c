@@ -4,6 +4,7 @@
 
 #include "base/cache.h"
 #include "base/file.h"
+#include "base/scanner.h"
 #include "base/units.h"
 #include "cli/campaign_launch.h"
 #include "cli/campaign_learn.h"
@@ -93,7 +94,7 @@ static const struct option options[] = {
 };
 
 /* A campaign as the command line asks for it. Start from {0}. */
-struct job {
+struct campaign_job {
     const struct settings *settings;
     const char *config_path;
     struct campaign_config config;
@@ -110,13 +111,13 @@ struct job {
 
 static void count_made(void *context, const char *path)
 {
-    struct job *job = context;
+    struct campaign_job *job = context;
 
     job->n_made++;
     fprintf(stderr, "made %s\n", path);
 }
 
-static bool is_left_out(const struct job *job, const char *network)
+static bool is_left_out(const struct campaign_job *job, const char *network)
 {
     for (size_t i = 0; i < job->left_out.n; i++) {
         if (strcmp(network_canonical(job->left_out.items[i]),
@@ -129,7 +130,7 @@ static bool is_left_out(const struct job *job, const char *network)
 static void note_left_out(void *context, const char *network, int64_t level,
                           const char *why)
 {
-    struct job *job = context;
+    struct campaign_job *job = context;
     struct network_file file;
     const char *name;
 
@@ -181,8 +182,8 @@ static void tell_test(void *context, const struct campaign_progress *progress)
 
 /* ---- the log ------------------------------------------------------------ */
 
-static enum assay_status log_path(const struct job *job, struct str *path,
-                                  struct error *err)
+static enum assay_status log_path(const struct campaign_job *job,
+                                  struct str *path, struct error *err)
 {
     enum assay_status st = str_append(path, job->config.profile.log_dir);
 
@@ -193,7 +194,7 @@ static enum assay_status log_path(const struct job *job, struct str *path,
     return st ? error_nomem(err, path->n, "a path") : ASSAY_OK;
 }
 
-static enum assay_status show_end(const struct job *job,
+static enum assay_status show_end(const struct campaign_job *job,
                                   const struct campaign_progress *progress,
                                   struct error *err)
 {
@@ -230,7 +231,7 @@ static enum assay_status show_end(const struct job *job,
     return result_close(&result, sink_status(result.sink, err), err);
 }
 
-static enum assay_status measure(struct job *job, struct error *err)
+static enum assay_status measure(struct campaign_job *job, struct error *err)
 {
     const struct settings *settings = job->settings;
     struct campaign_options how = {
@@ -265,7 +266,7 @@ static enum assay_status measure(struct job *job, struct error *err)
 
 /* ---- Slurm -------------------------------------------------------------- */
 
-static enum assay_status save_script(const struct job *job,
+static enum assay_status save_script(const struct campaign_job *job,
                                      const struct str *script, struct str *path,
                                      struct error *err)
 {
@@ -309,7 +310,8 @@ static enum assay_status tell_merge(const char *log_dir, struct str *line)
     return st ? st : str_append(line, "\n");
 }
 
-static enum assay_status launch(const struct job *job, struct error *err)
+static enum assay_status launch(const struct campaign_job *job,
+                                struct error *err)
 {
     struct str script = {0}, words = {0}, path = {0}, answer = {0};
     struct launch how = {.config = job->config_path,
@@ -342,23 +344,28 @@ static enum assay_status launch(const struct job *job, struct error *err)
 /* ---- the command ----------------------------------------------------------
  */
 
-static enum assay_status read_shard(struct job *job, struct error *err)
+static enum assay_status read_shard(struct campaign_job *job, struct error *err)
 {
-    const char *text = job->settings->shard;
-    int end = 0;
+    enum { most = 999999 };
+    const char *text = job->settings->shard, *at = text;
+    uint64_t k, n;
 
     if (!text)
         return ASSAY_OK;
-    if (sscanf(text, "%6zu/%6zu%n", &job->shard, &job->n_shards, &end) == 2 &&
-        !text[end] && job->shard >= 1 && job->shard <= job->n_shards)
+    if (scan_number(&at, most, &k) && scan_word(&at, "/") &&
+        scan_number(&at, most, &n) && !*at && k >= 1 && k <= n) {
+        job->shard = k;
+        job->n_shards = n;
         return ASSAY_OK;
+    }
     return error_set(err, ASSAY_BAD_USAGE,
                      "--shard wants K/N, as 2/8 for the second of eight parts, "
                      "not '%s'",
                      text);
 }
 
-static enum assay_status show_tests(const struct job *job, struct error *err)
+static enum assay_status show_tests(const struct campaign_job *job,
+                                    struct error *err)
 {
     struct result result;
     enum assay_status st = result_open(NULL, &result, err);
@@ -381,7 +388,8 @@ static enum assay_status show_tests(const struct job *job, struct error *err)
  */
 
 /* Every file that a list of tests names is there. */
-static enum assay_status check_files(const struct job *job, struct error *err)
+static enum assay_status check_files(const struct campaign_job *job,
+                                     struct error *err)
 {
     const char *last = "";
 
@@ -397,7 +405,8 @@ static enum assay_status check_files(const struct job *job, struct error *err)
 }
 
 /* Every network that [profile] names has a file. */
-static enum assay_status check_listed(const struct job *job, struct error *err)
+static enum assay_status check_listed(const struct campaign_job *job,
+                                      struct error *err)
 {
     const struct profile_config *wanted = &job->config.profile;
 
@@ -420,7 +429,7 @@ static enum assay_status check_listed(const struct job *job, struct error *err)
 }
 
 /* The rows that there will be, with those of a log that is there. */
-static enum assay_status expect_rows(const struct job *job,
+static enum assay_status expect_rows(const struct campaign_job *job,
                                      struct data_set *set, struct error *err)
 {
     struct campaign_log *log = NULL;
@@ -438,7 +447,7 @@ static enum assay_status expect_rows(const struct job *job,
     return st;
 }
 
-static enum assay_status check_learning(const struct job *job,
+static enum assay_status check_learning(const struct campaign_job *job,
                                         struct error *err)
 {
     struct data_set expected = {0};
@@ -453,7 +462,7 @@ static enum assay_status check_learning(const struct job *job,
     return st;
 }
 
-static enum assay_status profile(struct job *job, struct error *err)
+static enum assay_status profile(struct campaign_job *job, struct error *err)
 {
     const struct profile_config *wanted = &job->config.profile;
     bool is_idle = !wanted->run_profiling && !job->settings->is_dry;
@@ -478,7 +487,8 @@ static enum assay_status profile(struct job *job, struct error *err)
     return job->settings->is_dry ? show_tests(job, err) : measure(job, err);
 }
 
-static enum assay_status make_networks(struct job *job, struct error *err)
+static enum assay_status make_networks(struct campaign_job *job,
+                                       struct error *err)
 {
     struct campaign_listener listener = {count_made, note_left_out, job};
     size_t n = job->config.create.networks.n;
@@ -495,7 +505,8 @@ static enum assay_status make_networks(struct job *job, struct error *err)
     return st;
 }
 
-static enum assay_status run_sections(struct job *job, struct error *err)
+static enum assay_status run_sections(struct campaign_job *job,
+                                      struct error *err)
 {
     struct campaign_rows rows = {.config = &job->config,
                                  .left_out = &job->left_out};
@@ -512,7 +523,8 @@ static enum assay_status run_sections(struct job *job, struct error *err)
 }
 
 /* What the configuration has written is not what it is read from. */
-static enum assay_status check_roles(const struct job *job, struct error *err)
+static enum assay_status check_roles(const struct campaign_job *job,
+                                     struct error *err)
 {
     const struct profile_config *profile = &job->config.profile;
     struct file_roles roles = {0};
@@ -537,7 +549,7 @@ static enum assay_status check_roles(const struct job *job, struct error *err)
     return st;
 }
 
-static enum assay_status run_job(struct job *job, struct error *err)
+static enum assay_status run_job(struct campaign_job *job, struct error *err)
 {
     enum assay_status st = read_shard(job, err);
 
@@ -559,7 +571,7 @@ static enum assay_status run_campaign(const struct arguments *arguments,
 {
     const struct settings *settings = arguments->settings;
     const struct words *words = &arguments->operands;
-    struct job job = {.settings = settings};
+    struct campaign_job job = {.settings = settings};
     enum assay_status st;
 
     if (words->n && strcmp(words->items[0], "merge") == 0)

@@ -55,10 +55,7 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "list all that is odd, not only 20",
      FIELD(all)},
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .help = "show and list: as JSON",
-     FIELD(json)},
+    OPTION_JSON("show and list: as JSON", FIELD(json)),
     {.kind = OPTION_SECTION, .help = "What is fetched"},
     {.name = "to",
      .kind = OPTION_FILE,
@@ -157,16 +154,13 @@ static const char *const action_names[] = {"show", "list", "fetch", NULL};
 static const struct action {
     size_t n_words;     /* behind the name */
     const char *wanted; /* those, in words */
-    bool has_fetching, has_showing, has_json;
     enum assay_status (*run)(const char *const *words,
                              const struct settings *settings, struct sink *sink,
                              const struct term *term, struct error *err);
 } actions[] = {
-    {1, "the path of a dataset", .has_showing = true, .has_json = true,
-     .run = show},
-    {0, "no more words", .has_json = true, .run = list},
-    {1, "the name of a dataset; 'assay data list' has them",
-     .has_fetching = true, .run = fetch},
+    {1, "the path of a dataset", show},
+    {0, "no more words", list},
+    {1, "the name of a dataset; 'assay data list' has them", fetch},
 };
 
 static const struct action_words action_words = {
@@ -175,32 +169,24 @@ static const struct action_words action_words = {
     .all = "'show PATH', 'list' and 'fetch NAME'"};
 
 static enum assay_status check_options(const struct settings *settings,
-                                       const struct action *action,
-                                       const char *word, struct error *err)
+                                       size_t action, struct error *err)
 {
-    const char *fetching = settings->to     ? "to"
-                           : settings->url  ? "url"
-                           : settings->sums ? "sums"
-                           : settings->keep ? "keep"
-                                            : NULL;
-    const char *showing = settings->kind >= 0    ? "dataset"
-                          : settings->split >= 0 ? "split"
-                          : settings->images     ? "images"
-                          : settings->classes    ? "classes"
-                          : settings->all        ? "all"
-                                                 : NULL;
+    enum { SHOW = 1 << 0, LIST = 1 << 1, FETCH = 1 << 2 };
+    const struct action_option given[] = {
+        {"to", settings->to != NULL, FETCH},
+        {"url", settings->url != NULL, FETCH},
+        {"sums", settings->sums != NULL, FETCH},
+        {"keep", settings->keep, FETCH},
+        {"dataset", settings->kind >= 0, SHOW},
+        {"split", settings->split >= 0, SHOW},
+        {"images", settings->images, SHOW},
+        {"classes", settings->classes, SHOW},
+        {"all", settings->all, SHOW},
+        {"json", settings->json, SHOW | LIST},
+    };
 
-    if (fetching && !action->has_fetching)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--%s goes with 'fetch', not with '%s'", fetching,
-                         word);
-    if (showing && !action->has_showing)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--%s goes with 'show', not with '%s'", showing, word);
-    if (settings->json && !action->has_json)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--json goes with 'show' and 'list'");
-    return ASSAY_OK;
+    return action_check_options(&action_words, action, given,
+                                sizeof given / sizeof *given, err);
 }
 
 static enum assay_status run_data(const struct arguments *arguments,
@@ -215,7 +201,7 @@ static enum assay_status run_data(const struct arguments *arguments,
 
     action = &actions[found];
     if (!st)
-        st = check_options(settings, action, words[0], err);
+        st = check_options(settings, found, err);
     if (!st && arguments->operands.n - 1 != action->n_words)
         st = error_set(err, ASSAY_BAD_USAGE, "'%s' wants %s", words[0],
                        action->wanted);

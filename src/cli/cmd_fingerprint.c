@@ -80,7 +80,7 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "fit: the fingerprint; eval: the table or the JSON",
      FIELD(output)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "eval: as JSON", FIELD(json)},
+    OPTION_JSON("eval: as JSON", FIELD(json)),
     {.name = "plot",
      .kind = OPTION_FILE,
      .role = ROLE_OUTPUT,
@@ -304,37 +304,25 @@ static const struct action_words action_words = {
     .what = "a fingerprint",
     .all = "'fit', 'eval FILE' and 'show FILE'"};
 
-/* Options of another action are refused, not passed over. */
 static enum assay_status check_options(const struct settings *settings,
-                                       const struct action *action,
-                                       const char *word, struct error *err)
+                                       size_t action, struct error *err)
 {
-    const char *fitting = settings->train    ? "train"
-                          : settings->model  ? "model"
-                          : settings->seed   ? "seed"
-                          : settings->device ? "device"
-                                             : NULL;
-    const char *evaluating = settings->nets        ? "nets"
-                             : settings->with_seen ? "seen"
-                             : settings->json      ? "json"
-                             : settings->plot      ? "plot"
-                                                   : NULL;
-    const char *either = settings->data.n   ? "data"
-                         : settings->output ? "output"
-                                            : NULL;
+    enum { FIT = 1 << 0, EVAL = 1 << 1 };
+    const struct action_option given[] = {
+        {"train", settings->train != NULL, FIT},
+        {"model", settings->model != 0, FIT},
+        {"seed", settings->seed != 0, FIT},
+        {"device", settings->device != NULL, FIT},
+        {"nets", settings->nets != NULL, EVAL},
+        {"seen", settings->with_seen, EVAL},
+        {"json", settings->json, EVAL},
+        {"plot", settings->plot != NULL, EVAL},
+        {"data", settings->data.n > 0, FIT | EVAL},
+        {"output", settings->output != NULL, FIT | EVAL},
+    };
 
-    if (fitting && action->run != fit)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--%s goes with 'fit', not with '%s'", fitting, word);
-    if (evaluating && action->run != eval)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--%s goes with 'eval', not with '%s'", evaluating,
-                         word);
-    if (either && action->run == show)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--%s goes with 'fit' and 'eval', not with 'show'",
-                         either);
-    return ASSAY_OK;
+    return action_check_options(&action_words, action, given,
+                                sizeof given / sizeof *given, err);
 }
 
 static enum assay_status run_fingerprint(const struct arguments *arguments,
@@ -351,7 +339,7 @@ static enum assay_status run_fingerprint(const struct arguments *arguments,
         st = error_set(err, ASSAY_BAD_USAGE, "'%s' wants %s", words->items[0],
                        action->wanted);
     if (!st)
-        st = check_options(arguments->settings, action, words->items[0], err);
+        st = check_options(arguments->settings, found, err);
     if (!st)
         st = check_roles(arguments->settings, err);
     return st ? st : action->run(words->items + 1, arguments->settings, err);

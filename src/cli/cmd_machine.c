@@ -26,7 +26,7 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "measure again what was measured before",
      FIELD(refresh)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "as JSON", FIELD(json)},
+    OPTION_JSON("as JSON", FIELD(json)),
     {.kind = OPTION_END},
 };
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "cli/result.h"
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,7 @@ struct settings {
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
 static const struct option options[] = {
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .help = "print the list as JSON",
-     FIELD(json)},
+    OPTION_JSON("print the list as JSON", FIELD(json)),
     {.kind = OPTION_END},
 };
 
@@ -78,7 +75,8 @@ static size_t count_types(const struct op_list *list)
     size_t n = 0;
 
     for (size_t i = 0; i < list->n; i++)
-        n += !i || strcmp(list->items[i].op_type, list->items[i - 1].op_type);
+        n += !i ||
+             strcmp(list->items[i].op_type, list->items[i - 1].op_type) != 0;
     return n;
 }
 

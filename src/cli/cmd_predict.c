@@ -87,7 +87,7 @@ static const struct option options[] = {
      FIELD(level)},
     RUN_MODEL_OPTIONS,
     {.kind = OPTION_SECTION, .help = "How it is shown"},
-    {.name = "json", .kind = OPTION_FLAG, .help = "as JSON", FIELD(json)},
+    OPTION_JSON("as JSON", FIELD(json)),
     OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
@@ -404,8 +404,11 @@ static enum assay_status predict(struct prediction *prediction,
         st = find_range(settings, prediction, has_range, &first, &last, err);
     if (!st)
         st = describe_model(settings, model, &description, err);
-    if (!st)
+    if (!st) {
         prediction->network = shown_name(model, &description);
+        prediction->uncounted = description.uncounted;
+        prediction->n_uncounted = description.n_uncounted;
+    }
     if (!st)
         st = check_network(prediction, &description, settings, &why, err);
     if (!st)

@@ -81,10 +81,7 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "show every group of layers",
      FIELD(has_all)},
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .help = "show it as JSON",
-     FIELD(has_json)},
+    OPTION_JSON("show it as JSON", FIELD(has_json)),
     {.kind = OPTION_END},
 };
 

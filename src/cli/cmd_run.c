@@ -8,7 +8,7 @@
 #include "cli/result.h"
 #include "cli/run_settings.h"
 #include "cli/sweep.h"
-#include "formats/published.h"
+#include "formats/weights/published.h"
 #include "store/store.h"
 #include "views/views.h"
 

@@ -12,7 +12,7 @@
 #include "cli/train_echo.h"
 #include "cli/train_progress.h"
 #include "cli/train_settings.h"
-#include "formats/published.h"
+#include "formats/weights/published.h"
 #include "store/store.h"
 #include "views/views.h"
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/look.h"
 #include "cli/result.h"
+#include "cli/run_settings.h"
 #include "cli/shapes.h"
 #include "verify/verify.h"
 #include "views/line.h"
@@ -63,10 +64,7 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "read external data that lies outside of the model's folder",
      FIELD(allow_outside)},
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .help = "print the result as JSON",
-     FIELD(json)},
+    OPTION_JSON("print the result as JSON", FIELD(json)),
     {.kind = OPTION_END},
 };
 
@@ -286,6 +284,7 @@ static enum assay_status verify(const char *model, const char *data,
         .onnx = {.shapes = shapes->items,
                  .n_shapes = shapes->n,
                  .may_read_outside = settings->allow_outside,
+                 .outside_hint = RUN_OUTSIDE_HINT,
                  .problems = &problems},
         .backend = backend_best(),
         .n_threads =

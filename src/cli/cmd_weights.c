@@ -7,9 +7,9 @@
 #include "cli/action_word.h"
 #include "cli/result.h"
 #include "cli/weights_show.h"
-#include "formats/download.h"
-#include "formats/load_weights.h"
-#include "formats/published.h"
+#include "formats/weights/download.h"
+#include "formats/weights/load_weights.h"
+#include "formats/weights/published.h"
 #include "models/models.h"
 
 #include <errno.h>
@@ -25,10 +25,7 @@ struct settings {
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
 static const struct option options[] = {
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .help = "show and list: as JSON",
-     FIELD(json)},
+    OPTION_JSON("show and list: as JSON", FIELD(json)),
     {.name = "url",
      .kind = OPTION_TEXT,
      .value = "URL",
@@ -320,22 +317,34 @@ static const char *const action_names[] = {"show", "check", "list", "fetch",
 static const struct action {
     size_t n_words;     /* behind the name */
     const char *wanted; /* those, in words */
-    bool has_json, has_url, has_classes;
     enum assay_status (*run)(const char *const *words,
                              const struct settings *settings,
                              struct error *err);
 } actions[] = {
-    {1, "a file of weights", .has_json = true, .run = show},
-    {2, "a file of weights and a model", .has_classes = true, .run = check},
-    {0, "no more words", .has_json = true, .run = list},
-    {1, "the name of a model; 'assay weights list' has them", .has_url = true,
-     .run = fetch},
+    {1, "a file of weights", show},
+    {2, "a file of weights and a model", check},
+    {0, "no more words", list},
+    {1, "the name of a model; 'assay weights list' has them", fetch},
 };
 
 static const struct action_words action_words = {
     .names = action_names,
     .what = "weights",
     .all = "'show FILE', 'check FILE MODEL', 'list' and 'fetch NAME'"};
+
+static enum assay_status check_options(const struct settings *settings,
+                                       size_t action, struct error *err)
+{
+    enum { SHOW = 1 << 0, CHECK = 1 << 1, LIST = 1 << 2, FETCH = 1 << 3 };
+    const struct action_option given[] = {
+        {"url", settings->url != NULL, FETCH},
+        {"json", settings->json, SHOW | LIST},
+        {"classes", settings->classes != 0, CHECK},
+    };
+
+    return action_check_options(&action_words, action, given,
+                                sizeof given / sizeof *given, err);
+}
 
 static enum assay_status run_weights(const struct arguments *arguments,
                                      struct error *err)
@@ -349,16 +358,9 @@ static enum assay_status run_weights(const struct arguments *arguments,
     action = &actions[found];
     if (st)
         return st;
-    if (settings->url && !action->has_url)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--url goes with 'fetch', not with '%s'", words[0]);
-    if (settings->json && !action->has_json)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--json goes with 'show' and 'list'");
-    if (settings->classes && !action->has_classes)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "--classes goes with 'check', not with '%s'",
-                         words[0]);
+    st = check_options(settings, found, err);
+    if (st)
+        return st;
     if (arguments->operands.n - 1 != action->n_words)
         return error_set(err, ASSAY_BAD_USAGE, "'%s' wants %s", words[0],
                          action->wanted);

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "cli/file_roles.h"
 #include "data/unpack.h"
-#include "formats/download.h"
+#include "formats/weights/download.h"
 
 #include <errno.h>
 #include <fcntl.h>

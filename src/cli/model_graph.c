@@ -1,12 +1,13 @@
 /* cli/model_graph.c - see model_graph.h. */
 #include "cli/model_graph.h"
 
+#include "base/str.h"
 #include "cli/file_roles.h"
 #include "cli/result.h"
-#include "formats/load_weights.h"
 #include "formats/model_file.h"
-#include "formats/net.h"
-#include "formats/onnx_write.h"
+#include "formats/net/net.h"
+#include "formats/onnx/onnx_write.h"
+#include "formats/weights/load_weights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,16 +90,9 @@ enum assay_status model_graph_macs(const struct model_graph *model,
 
 /* ---- files -------------------------------------------------------------- */
 
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t n = strlen(path), n_ending = strlen(ending);
-
-    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
-}
-
 enum assay_status model_graph_check_path(const char *path, struct error *err)
 {
-    if (ends_with(path, ".net") || ends_with(path, ".onnx"))
+    if (str_ends_with(path, ".net") || str_ends_with(path, ".onnx"))
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_USAGE,
                      "models are written as FILE.net or FILE.onnx, not as '%s'",
@@ -148,11 +142,11 @@ enum assay_status model_graph_check_roles(const char *path,
         st = net_weights_path(operands->items[0], &own, err);
     if (!st) {
         file_roles_write(&roles, "--output", path);
-        if (ends_with(path, ".net"))
+        if (str_ends_with(path, ".net"))
             file_roles_write(&roles, "the weights file", weights.text);
         file_roles_read(&roles, operands->items[0]);
         file_roles_read(&roles, settings->weights);
-        if (ends_with(operands->items[0], ".net"))
+        if (str_ends_with(operands->items[0], ".net"))
             file_roles_read(&roles, own.text);
         st = file_roles_check(&roles, err);
     }
@@ -218,7 +212,7 @@ enum assay_status model_graph_save(struct model_graph *model,
         if (!graph_input_shape(graph, i))
             graph_declare_input(graph, graph_input_at(graph, i), &shape);
     }
-    if (!st && ends_with(path, ".net"))
+    if (!st && str_ends_with(path, ".net"))
         st = save_net(model, graph, &survey, path, note, err);
     else if (!st)
         st = save_onnx(model, graph, &survey, path, err);

@@ -98,6 +98,11 @@ struct option {
         .help = "write there instead of to standard output", __VA_ARGS__       \
     }
 
+#define OPTION_JSON(text, ...)                                                 \
+    {                                                                          \
+        .name = "json", .kind = OPTION_FLAG, .help = (text), __VA_ARGS__       \
+    }
+
 /* How a table is written. */
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
 

@@ -1,6 +1,8 @@
 /* cli/plot_file.c - see plot_file.h. */
 #include "cli/plot_file.h"
 
+#include "base/str.h"
+
 #include <string.h>
 
 static const struct {
@@ -8,18 +10,11 @@ static const struct {
     enum sheet_format format;
 } formats[] = {{".png", SHEET_PNG}, {".svg", SHEET_SVG}, {".pdf", SHEET_PDF}};
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), n_ending = strlen(ending);
-
-    return n >= n_ending && strcmp(text + n - n_ending, ending) == 0;
-}
-
 enum assay_status plot_file_format(const char *path, enum sheet_format *format,
                                    struct error *err)
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (ends_with(path, formats[i].ending)) {
+        if (str_ends_with(path, formats[i].ending)) {
             *format = formats[i].format;
             return ASSAY_OK;
         }

@@ -48,6 +48,23 @@ static double shown_value(const struct estimate *estimate, enum target target)
     return target == TARGET_MEMORY ? estimate->demand : estimate->value;
 }
 
+/* "caution  not counted: 2 Softmax, 12 Transpose" */
+static void show_uncounted(const struct prediction *prediction,
+                           struct sink *sink, const struct term *term)
+{
+    struct line line = line_begin(sink, term, "caution");
+
+    for (size_t i = 0; i < prediction->n_uncounted; i++) {
+        const struct uncounted_row *row = &prediction->uncounted[i];
+        const char *comma = i + 1 < prediction->n_uncounted ? "," : "";
+
+        if (!i)
+            line_printf(&line, "not counted:");
+        line_word(&line, "%zu %s%s", row->n, row->op, comma);
+    }
+    line_end(&line);
+}
+
 static void show_head(const struct prediction *prediction, struct sink *sink,
                       const struct term *term)
 {
@@ -80,6 +97,7 @@ static void show_head(const struct prediction *prediction, struct sink *sink,
         line_sentence(&line, prediction->outside);
         line_end(&line);
     }
+    show_uncounted(prediction, sink, term);
 }
 
 static void show_row(const struct prediction *prediction,
@@ -177,6 +195,19 @@ static void write_estimate(struct json_writer *json,
     json_object_end(json);
 }
 
+static void write_uncounted(struct json_writer *json,
+                            const struct prediction *prediction)
+{
+    if (!prediction->n_uncounted)
+        return;
+    json_key(json, "not_counted");
+    json_inline_object_begin(json);
+    for (size_t i = 0; i < prediction->n_uncounted; i++)
+        json_member_int(json, prediction->uncounted[i].op,
+                        (int64_t)prediction->uncounted[i].n);
+    json_object_end(json);
+}
+
 void prediction_show_json(const struct prediction *prediction,
                           struct sink *sink)
 {
@@ -189,6 +220,7 @@ void prediction_show_json(const struct prediction *prediction,
     json_member_string(&json, "stage", stage_names[prediction->stage]);
     if (prediction->outside)
         json_member_string(&json, "outside", prediction->outside);
+    write_uncounted(&json, prediction);
     write_number(&json, "usable_mb", prediction->usable_mb);
     json_member_int(&json, "largest_batch", prediction->largest);
     json_key(&json, "batches");

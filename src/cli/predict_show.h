@@ -29,6 +29,8 @@ struct prediction {
                               largest that may */
     int64_t last;          /* the largest that was asked for */
     const char *outside;   /* why it should be refused; NULL: it should not */
+    const struct uncounted_row *uncounted; /* layers left out of the sum */
+    size_t n_uncounted;
 };
 
 void prediction_show_table(const struct prediction *prediction,

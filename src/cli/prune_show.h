@@ -5,7 +5,7 @@
 #define CLI_PRUNE_SHOW_H
 
 #include "base/sink.h"
-#include "ops/prune.h"
+#include "passes/prune.h"
 
 enum { PRUNE_BEFORE, PRUNE_AFTER };
 

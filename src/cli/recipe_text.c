@@ -1,6 +1,7 @@
 /* cli/recipe_text.c - see recipe_text.h. */
 #include "cli/recipe_text.h"
 
+#include "base/scanner.h"
 #include "cli/values.h"
 
 #include <stdio.h>
@@ -74,21 +75,23 @@ static enum assay_status read_word(const char *text, const char *const *words,
 static enum assay_status read_size(char *text, struct recipe *recipe,
                                    struct error *err)
 {
-    int width = 0, height = 0, end = 0, n;
+    const char *at = text;
+    uint64_t width = 0, height = 0;
+    bool has_width = scan_number(&at, max_side, &width);
 
-    n = sscanf(text, "%5d%nx%5d%n", &width, &end, &height, &end);
-    if (n == 1)
+    if (!scan_word(&at, "x"))
         height = width;
-    if (n < 1 || text[end] || width < 1 || height < 1 || width > max_side ||
-        height > max_side)
+    else if (!scan_number(&at, max_side, &height))
+        has_width = false;
+    if (!has_width || *at || width < 1 || height < 1)
         return error_set(err, ASSAY_BAD_USAGE,
                          "'%s' is no size; 640 or 640x480 (width x height) "
                          "would be one",
                          text);
-    recipe->width = width;
-    recipe->height = height;
+    recipe->width = (int)width;
+    recipe->height = (int)height;
     if (recipe->fit == FIT_CROP)
-        recipe->shorter = width < height ? width : height;
+        recipe->shorter = (int)(width < height ? width : height);
     return ASSAY_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "cli/look.h"
 #include "cli/recipe_text.h"
 #include "formats/model_kind.h"
-#include "formats/published.h"
+#include "formats/weights/published.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -426,7 +426,8 @@ static enum assay_status set_options(struct run_job *job,
         .is_onnx = is_onnx,
         .onnx = {.shapes = job->shapes.items,
                  .n_shapes = job->shapes.n,
-                 .may_read_outside = settings->may_read_outside},
+                 .may_read_outside = settings->may_read_outside,
+                 .outside_hint = RUN_OUTSIDE_HINT},
         .weights = settings->weights,
         .seed = (uint64_t)settings->seed,
         .n_threads =

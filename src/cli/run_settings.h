@@ -49,7 +49,8 @@ struct run_settings {
 
 /* Which model, in the table of a command that does not run it: the settings
  * have a struct run_settings called run, and FIELD() names what is in them. */
-#define RUN_MODEL_OPTIONS                                                      \
+#define RUN_MODEL_OPTIONS RUN_BUILD_OPTIONS, RUN_SHAPE_OPTIONS
+#define RUN_BUILD_OPTIONS                                                      \
     {.name = "variant",                                                        \
      .kind = OPTION_CHOICE,                                                    \
      .value = "DATA",                                                          \
@@ -57,20 +58,20 @@ struct run_settings {
      .help = "a classifier as it is built for these images",                   \
      .shown_default = "imagenet",                                              \
      FIELD(run.variant)},                                                      \
-        {.name = "classes",                                                    \
-         .kind = OPTION_INTEGER,                                               \
-         .value = "N",                                                         \
-         .min = 1,                                                             \
-         .max = 100000,                                                        \
-         .help = "classes; of a detector the background included",             \
-         .shown_default = "91 of a detector, 1000 of a classifier",            \
-         FIELD(run.classes)},                                                  \
-        {.name = "input",                                                      \
-         .kind = OPTION_TEXT,                                                  \
-         .value = "size=WxH",                                                  \
-         .help = "the size of images, where it is free",                       \
-         .shown_default = "what the model is built for",                       \
-         FIELD(run.input)},                                                    \
+    {                                                                          \
+        .name = "classes", .kind = OPTION_INTEGER, .value = "N", .min = 1,     \
+        .max = 100000,                                                         \
+        .help = "classes; of a detector the background included",              \
+        .shown_default = "91 of a detector, 1000 of a classifier",             \
+        FIELD(run.classes)                                                     \
+    }
+#define RUN_SHAPE_OPTIONS                                                      \
+    {.name = "input",                                                          \
+     .kind = OPTION_TEXT,                                                      \
+     .value = "size=WxH",                                                      \
+     .help = "the size of images, where it is free",                           \
+     .shown_default = "what the model is built for",                           \
+     FIELD(run.input)},                                                        \
     {                                                                          \
         .name = "shape", .kind = OPTION_LIST, .value = "[INPUT=]SHAPE",        \
         .help = "a shape for an input of a file that leaves sizes free",       \
@@ -82,6 +83,9 @@ struct run_settings {
     {                                                                          \
         .min = 1, .max = 1, .missing = "a model", .endings = run_model_endings \
     }
+
+/* What to do about data of a model outside of its folder. */
+#define RUN_OUTSIDE_HINT "--allow-outside reads it all the same"
 
 extern const char *const run_model_endings[]; /* of files with a model */
 extern const char *const run_variants[];      /* for --variant */
@@ -118,8 +122,8 @@ enum assay_status run_job_add_roles(const struct run_job *job,
  * time. */
 void run_find_choices(struct str *path);
 
-/* The full name of a built-in model, or the path of a file that may be one: what
- * is known to be something else is refused by what it is. */
+/* The full name of a built-in model, or the path of a file that may be one:
+ * what is known to be something else is refused by what it is. */
 enum assay_status run_find_model(const char *word, const char **model,
                                  bool *is_onnx, struct error *err);
 

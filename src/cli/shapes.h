@@ -5,7 +5,7 @@
 #define CLI_SHAPES_H
 
 #include "cli/options.h"
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 
 struct shape_list {
     struct onnx_shape_choice *items;

@@ -6,7 +6,7 @@
 #define CLI_WEIGHTS_SHOW_H
 
 #include "base/term.h"
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 
 /* A line about the file, and one for each tensor in it. */
 void weights_show_table(const struct checkpoint *checkpoint, const char *path,

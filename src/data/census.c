@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "data/sample.h"
+#include "data/sample_internal.h"
 
 void census_release(struct census *census)
 {
@@ -11,12 +11,12 @@ void census_release(struct census *census)
     *census = (struct census){0};
 }
 
-static enum assay_status tell(const struct census_options *options,
-                              struct error *err, const char *format, ...)
+static enum assay_status census_tell(const struct census_options *options,
+                                     struct error *err, const char *format, ...)
     ASSAY_PRINTF(3, 4);
 
-static enum assay_status tell(const struct census_options *options,
-                              struct error *err, const char *format, ...)
+static enum assay_status census_tell(const struct census_options *options,
+                                     struct error *err, const char *format, ...)
 {
     struct str line = {0};
     enum assay_status st;
@@ -61,19 +61,20 @@ static enum assay_status count_box(const struct dataset_target *target,
     }
     if (!sample_cut_box(object, target->width, target->height, box, &is_cut)) {
         census->n_left_out++;
-        return tell(options, err,
-                    "%s: the box %g,%g %gx%g has nothing of the image in it",
-                    target->path, object->x, object->y, object->width,
-                    object->height);
+        return census_tell(
+            options, err,
+            "%s: the box %g,%g %gx%g has nothing of the image in it",
+            target->path, object->x, object->y, object->width, object->height);
     }
     census->n_cut += is_cut;
     census->n_boxes++;
     census->n_of_class[object->label]++;
-    return is_cut ? tell(options, err,
-                         "%s: the box %g,%g %gx%g reaches out of the image",
-                         target->path, object->x, object->y, object->width,
-                         object->height)
-                  : ASSAY_OK;
+    return is_cut
+               ? census_tell(options, err,
+                             "%s: the box %g,%g %gx%g reaches out of the image",
+                             target->path, object->x, object->y, object->width,
+                             object->height)
+               : ASSAY_OK;
 }
 
 static enum assay_status count_target(const struct dataset *dataset,
@@ -96,9 +97,10 @@ static enum assay_status count_target(const struct dataset *dataset,
 }
 
 /* Sets the size of the target to the image's. */
-static enum assay_status read_image(const struct dataset *dataset, size_t i,
-                                    struct dataset_target *target,
-                                    struct error *err)
+static enum assay_status census_read_image(const struct dataset *dataset,
+                                           size_t i,
+                                           struct dataset_target *target,
+                                           struct error *err)
 {
     struct picture picture;
     enum assay_status st = dataset_picture(dataset, i, &picture, err);
@@ -117,21 +119,22 @@ static enum assay_status read_image(const struct dataset *dataset, size_t i,
     return st;
 }
 
-static enum assay_status count_sample(const struct dataset *dataset, size_t i,
-                                      const struct census_options *options,
-                                      struct census *census, struct error *err)
+static enum assay_status
+census_count_sample(const struct dataset *dataset, size_t i,
+                    const struct census_options *options, struct census *census,
+                    struct error *err)
 {
     struct dataset_target target = {0};
     struct error why = {0};
     enum assay_status st = dataset_target(dataset, i, &target, &why);
 
     if (!st && options->reads_images)
-        st = read_image(dataset, i, &target, &why);
+        st = census_read_image(dataset, i, &target, &why);
     if (st == ASSAY_NOMEM)
         return error_set(err, st, "%s", why.text);
     if (st) {
         census->n_bad++;
-        return tell(options, err, "%s", why.text);
+        return census_tell(options, err, "%s", why.text);
     }
     if (target.width && target.height)
         count_size(census, target.width, target.height);
@@ -153,7 +156,7 @@ enum assay_status census_dataset(const struct dataset *dataset,
     if (options->progress)
         options->progress->total = out->n_samples;
     for (size_t i = 0; !st && i < out->n_samples; i++) {
-        st = count_sample(dataset, i, options, out, err);
+        st = census_count_sample(dataset, i, options, out, err);
         if (options->progress)
             progress_update(options->progress, i + 1);
     }

@@ -79,10 +79,11 @@ static size_t record_bytes(const struct cifar_form *form)
 
 /* The folder that holds the files: the path, or the one that the archive makes
  * in it. */
-static enum assay_status find_folder(struct dataset *dataset,
-                                     const struct cifar_form *form,
-                                     const char *path, const char *file,
-                                     const char **folder, struct error *err)
+static enum assay_status cifar_find_folder(struct dataset *dataset,
+                                           const struct cifar_form *form,
+                                           const char *path, const char *file,
+                                           const char **folder,
+                                           struct error *err)
 {
     const char *first = NULL;
     enum assay_status st;
@@ -104,8 +105,9 @@ static enum assay_status find_folder(struct dataset *dataset,
                      form->name, path, file, form->folder, file, form->archive);
 }
 
-static enum assay_status check_size(const struct cifar_form *form,
-                                    struct cifar_file *file, struct error *err)
+static enum assay_status cifar_check_size(const struct cifar_form *form,
+                                          struct cifar_file *file,
+                                          struct error *err)
 {
     size_t record = record_bytes(form);
     struct stat info;
@@ -122,8 +124,9 @@ static enum assay_status check_size(const struct cifar_form *form,
     return ASSAY_OK;
 }
 
-static enum assay_status open_file(struct dataset *dataset, const char *folder,
-                                   const char *name, struct error *err)
+static enum assay_status cifar_open_file(struct dataset *dataset,
+                                         const char *folder, const char *name,
+                                         struct error *err)
 {
     struct cifar *cifar = dataset->content;
     struct cifar_file *file = &cifar->files[cifar->n_files];
@@ -136,14 +139,15 @@ static enum assay_status open_file(struct dataset *dataset, const char *folder,
     if (st)
         return st;
     cifar->n_files++;
-    st = check_size(cifar->form, file, err);
+    st = cifar_check_size(cifar->form, file, err);
     dataset->n += st ? 0 : file->n;
     return st;
 }
 
 /* A line a class; the archives end them with blank ones. */
-static enum assay_status read_names(struct dataset *dataset, const char *path,
-                                    const char *text, struct error *err)
+static enum assay_status cifar_read_names(struct dataset *dataset,
+                                          const char *path, const char *text,
+                                          struct error *err)
 {
     const struct cifar *cifar = dataset->content;
     size_t wanted = cifar->form->n_classes;
@@ -176,7 +180,7 @@ static enum assay_status open_names(struct dataset *dataset, const char *folder,
     if (!st)
         st = file_read(path, most_bytes, &text, err);
     if (!st)
-        st = read_names(dataset, path, text.text, err);
+        st = cifar_read_names(dataset, path, text.text, err);
     str_release(&text);
     return st;
 }
@@ -190,7 +194,7 @@ static enum assay_status open_form(struct dataset *dataset,
     struct cifar *cifar;
     const char *folder = NULL;
     enum assay_status st =
-        find_folder(dataset, form, options->path, files[0], &folder, err);
+        cifar_find_folder(dataset, form, options->path, files[0], &folder, err);
 
     if (st)
         return st;
@@ -199,7 +203,7 @@ static enum assay_status open_form(struct dataset *dataset,
         return error_nomem(err, sizeof *cifar, "a dataset");
     cifar->form = form;
     for (size_t i = 0; !st && files[i]; i++)
-        st = open_file(dataset, folder, files[i], err);
+        st = cifar_open_file(dataset, folder, files[i], err);
     if (!st)
         st = open_names(dataset, folder, err);
     if (options->limit && options->limit < dataset->n)
@@ -224,10 +228,10 @@ static enum assay_status cifar100_open(struct dataset *dataset,
 /* ---- reading ---------------------------------------------------------- */
 
 /* n bytes of sample i, from `from` on. *in: the file that it is in. */
-static enum assay_status read_bytes(const struct cifar *cifar, size_t i,
-                                    size_t from, uint8_t *bytes, size_t n,
-                                    const struct cifar_file **in,
-                                    struct error *err)
+static enum assay_status cifar_read_bytes(const struct cifar *cifar, size_t i,
+                                          size_t from, uint8_t *bytes, size_t n,
+                                          const struct cifar_file **in,
+                                          struct error *err)
 {
     const struct cifar_file *file = cifar->files;
     ssize_t got;
@@ -253,7 +257,7 @@ static enum assay_status cifar_target(const struct dataset *dataset, size_t i,
     const struct cifar_file *file;
     uint8_t head[MOST_HEAD];
     enum assay_status st =
-        read_bytes(cifar, i, 0, head, form->head, &file, err);
+        cifar_read_bytes(cifar, i, 0, head, form->head, &file, err);
 
     if (st)
         return st;
@@ -279,8 +283,8 @@ static enum assay_status cifar_picture(const struct dataset *dataset, size_t i,
     enum assay_status st = picture_init(out, SIDE, SIDE, err);
 
     if (!st)
-        st = read_bytes(cifar, i, cifar->form->head, planes, sizeof planes,
-                        &file, err);
+        st = cifar_read_bytes(cifar, i, cifar->form->head, planes,
+                              sizeof planes, &file, err);
     for (size_t k = 0; !st && k < PIXELS; k++) {
         for (size_t c = 0; c < 3; c++)
             out->rgb[k * 3 + c] = planes[c * PIXELS + k];

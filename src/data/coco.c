@@ -13,7 +13,7 @@ static const char suffix[] = ".json";
 
 /* "val2017" of "annotations/instances_val2017.json"; 0 where it is called
  * something else. */
-static size_t split_name(const char *path, const char **name)
+static size_t coco_split_name(const char *path, const char **name)
 {
     const char *slash = strrchr(path, '/');
     const char *file = slash ? slash + 1 : path;
@@ -33,7 +33,7 @@ static enum assay_status take_later(struct dataset *dataset, const char *folder,
                                     const char **best, struct error *err)
 {
     const char *name = NULL, *path;
-    size_t n = split_name(file, &name);
+    size_t n = coco_split_name(file, &name);
     enum assay_status st;
 
     if (n == 0 || strncmp(name, split, strlen(split)) != 0)
@@ -45,9 +45,9 @@ static enum assay_status take_later(struct dataset *dataset, const char *folder,
 }
 
 /* annotations/instances_SPLIT*.json of a folder. */
-static enum assay_status find_file(struct dataset *dataset, const char *root,
-                                   const char *split, const char **path,
-                                   struct error *err)
+static enum assay_status coco_find_file(struct dataset *dataset,
+                                        const char *root, const char *split,
+                                        const char **path, struct error *err)
 {
     const char *folder;
     const struct dirent *entry;
@@ -95,8 +95,9 @@ static bool leads_out(const char *name)
 }
 
 /* The folder that has the first image. */
-static enum assay_status find_images(struct dataset *dataset, const char *file,
-                                     const char **folder, struct error *err)
+static enum assay_status coco_find_images(struct dataset *dataset,
+                                          const char *file, const char **folder,
+                                          struct error *err)
 {
     /* From the file's own folder; the second text is "val2017". */
     static const struct {
@@ -108,7 +109,7 @@ static enum assay_status find_images(struct dataset *dataset, const char *file,
     const char *slash = strrchr(file, '/'), *name = "";
     const char *here = slash ? file : ".";
     int n_here = slash ? (int)(slash - file) : 1;
-    int n_name = (int)split_name(file, &name);
+    int n_name = (int)coco_split_name(file, &name);
     const char *first = dataset->n ? dataset->images[0].path : ".";
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -142,7 +143,7 @@ static enum assay_status set_paths(struct dataset *dataset, const char *file,
                              "of images",
                              file, dataset->images[i].path);
     }
-    st = find_images(dataset, file, &folder, err);
+    st = coco_find_images(dataset, file, &folder, err);
     for (size_t i = 0; !st && i < dataset->n; i++)
         st = dataset_text(dataset, &dataset->images[i].path, err, "%s/%s",
                           folder, dataset->images[i].path);
@@ -162,8 +163,8 @@ static enum assay_status coco_open(struct dataset *dataset,
     if (stat(options->path, &info))
         return error_errno(err, errno, "cannot read %s", options->path);
     if (S_ISDIR(info.st_mode))
-        st = find_file(dataset, options->path, splits[options->split],
-                       &source.path, err);
+        st = coco_find_file(dataset, options->path, splits[options->split],
+                            &source.path, err);
     if (!st)
         st = file_check_input(source.path, err);
     if (!st)

@@ -1,5 +1,5 @@
-/* data/coco_annotation.c - see coco_annotation.h. */
-#include "data/coco_annotation.h"
+/* data/coco_annotation.c - see coco_annotation_internal.h. */
+#include "data/coco_annotation_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -50,17 +50,19 @@ enum assay_status coco_read_integer(struct json_reader *reader,
     return st;
 }
 
-static enum assay_status read_number(struct json_reader *reader,
-                                     enum json_token token, double *out,
-                                     struct error *err)
+static enum assay_status coco_annotation_read_number(struct json_reader *reader,
+                                                     enum json_token token,
+                                                     double *out,
+                                                     struct error *err)
 {
     *out = token == JSON_NUMBER ? json_double(reader) : NAN;
     return isfinite(*out) ? ASSAY_OK
                           : coco_refuse(reader, "a number is wanted", err);
 }
 
-static enum assay_status read_box(struct coco_annotation *annotation,
-                                  struct json_reader *reader, struct error *err)
+static enum assay_status
+coco_annotation_read_box(struct coco_annotation *annotation,
+                         struct json_reader *reader, struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reader, &token, err);
@@ -74,7 +76,8 @@ static enum assay_status read_box(struct coco_annotation *annotation,
             break;
         if (n == 4)
             return coco_refuse(reader, "a box is a list of four numbers", err);
-        st = read_number(reader, token, &annotation->box[n++], err);
+        st = coco_annotation_read_number(reader, token, &annotation->box[n++],
+                                         err);
     }
     if (!st && n != 4)
         st = coco_refuse(reader, "a box is a list of four numbers", err);
@@ -105,8 +108,8 @@ static enum assay_status read_polygon(struct coco_annotation *annotation,
         if (!moved)
             return error_nomem(err, sizeof *annotation->numbers, "a polygon");
         annotation->numbers = moved;
-        st = read_number(reader, token,
-                         &annotation->numbers[annotation->n_numbers++], err);
+        st = coco_annotation_read_number(
+            reader, token, &annotation->numbers[annotation->n_numbers++], err);
     }
     if (st)
         return st;
@@ -169,9 +172,9 @@ static enum assay_status read_runs(struct coco_annotation *annotation,
     return st;
 }
 
-static enum assay_status read_counts(struct coco_annotation *annotation,
-                                     struct json_reader *reader,
-                                     struct error *err)
+static enum assay_status
+coco_annotation_read_counts(struct coco_annotation *annotation,
+                            struct json_reader *reader, struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reader, &token, err);
@@ -206,15 +209,15 @@ static enum assay_status read_mask(struct coco_annotation *annotation,
         if (st || token == JSON_OBJECT_END)
             break;
         st = strcmp(json_text(reader, NULL), "counts") == 0
-                 ? read_counts(annotation, reader, err)
+                 ? coco_annotation_read_counts(annotation, reader, err)
                  : json_skip(reader, err);
     }
     return st;
 }
 
-static enum assay_status read_shape(struct coco_annotation *annotation,
-                                    struct json_reader *reader,
-                                    struct error *err)
+static enum assay_status
+coco_annotation_read_shape(struct coco_annotation *annotation,
+                           struct json_reader *reader, struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reader, &token, err);
@@ -294,7 +297,7 @@ static enum assay_status read_area(struct coco_annotation *annotation,
     if (st || token == JSON_NULL)
         return st;
     annotation->has_area = true;
-    return read_number(reader, token, &annotation->area, err);
+    return coco_annotation_read_number(reader, token, &annotation->area, err);
 }
 
 /* 0 and 1, or false and true. */
@@ -314,9 +317,10 @@ static enum assay_status read_crowd(struct coco_annotation *annotation,
     return st;
 }
 
-static enum assay_status read_member(struct coco_annotation *annotation,
-                                     struct json_reader *reader,
-                                     bool wants_shape, struct error *err)
+static enum assay_status
+coco_annotation_read_member(struct coco_annotation *annotation,
+                            struct json_reader *reader, bool wants_shape,
+                            struct error *err)
 {
     const char *key = json_text(reader, NULL);
 
@@ -334,13 +338,13 @@ static enum assay_status read_member(struct coco_annotation *annotation,
                                  &annotation->category_id, err);
     }
     if (strcmp(key, "bbox") == 0)
-        return read_box(annotation, reader, err);
+        return coco_annotation_read_box(annotation, reader, err);
     if (strcmp(key, "area") == 0)
         return read_area(annotation, reader, err);
     if (strcmp(key, "iscrowd") == 0)
         return read_crowd(annotation, reader, err);
     if (strcmp(key, "segmentation") == 0 && wants_shape)
-        return read_shape(annotation, reader, err);
+        return coco_annotation_read_shape(annotation, reader, err);
     return json_skip(reader, err);
 }
 
@@ -356,7 +360,7 @@ enum assay_status coco_annotation_read(struct coco_annotation *annotation,
         st = json_next(reader, &token, err);
         if (st || token == JSON_OBJECT_END)
             break;
-        st = read_member(annotation, reader, wants_shape, err);
+        st = coco_annotation_read_member(annotation, reader, wants_shape, err);
     }
     if (!st && (!annotation->has_image || !annotation->has_category ||
                 !annotation->has_box))

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "data/coco_annotation.h"
+#include "data/coco_annotation_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,8 +48,8 @@ static int by_image_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum assay_status read_size(struct json_reader *json, int *out,
-                                   struct error *err)
+static enum assay_status coco_read_size(struct json_reader *json, int *out,
+                                        struct error *err)
 {
     int64_t size;
     enum assay_status st =
@@ -62,8 +62,8 @@ static enum assay_status read_size(struct json_reader *json, int *out,
 }
 
 /* A text whose key was just read, into the dataset's memory. */
-static enum assay_status read_text(struct reading *reading, const char **out,
-                                   struct error *err)
+static enum assay_status coco_read_text(struct reading *reading,
+                                        const char **out, struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reading->json, &token, err);
@@ -77,7 +77,8 @@ static enum assay_status read_text(struct reading *reading, const char **out,
     return *out ? ASSAY_OK : error_nomem(err, 32, "a name");
 }
 
-static enum assay_status read_image(struct reading *reading, struct error *err)
+static enum assay_status coco_read_image(struct reading *reading,
+                                         struct error *err)
 {
     struct dataset_target image = {.label = -1};
     struct json_reader *json = reading->json;
@@ -97,11 +98,11 @@ static enum assay_status read_image(struct reading *reading, struct error *err)
             st = coco_read_integer(json, "an id is a whole number", &id, err);
             has_id = true;
         } else if (strcmp(key, "file_name") == 0) {
-            st = read_text(reading, &image.path, err);
+            st = coco_read_text(reading, &image.path, err);
         } else if (strcmp(key, "width") == 0) {
-            st = read_size(json, &image.width, err);
+            st = coco_read_size(json, &image.width, err);
         } else if (strcmp(key, "height") == 0) {
-            st = read_size(json, &image.height, err);
+            st = coco_read_size(json, &image.height, err);
         } else {
             st = json_skip(json, err);
         }
@@ -168,7 +169,7 @@ static enum assay_status read_category(struct reading *reading,
                                    &category.id, err);
             has_id = true;
         } else if (strcmp(key, "name") == 0) {
-            st = read_text(reading, &category.name, err);
+            st = coco_read_text(reading, &category.name, err);
         } else {
             st = json_skip(reading->json, err);
         }
@@ -214,7 +215,8 @@ static enum assay_status settle_categories(struct reading *reading,
 
 /* ---- annotations ------------------------------------------------------ */
 
-static enum assay_status read_object(struct reading *reading, struct error *err)
+static enum assay_status coco_read_object(struct reading *reading,
+                                          struct error *err)
 {
     struct coco_annotation *annotation = &reading->annotation;
     struct dataset *dataset = reading->dataset;
@@ -255,9 +257,9 @@ static enum assay_status read_object(struct reading *reading, struct error *err)
     return st;
 }
 
-static enum assay_status find_label(const struct reading *reading,
-                                    const struct kept_object *kept,
-                                    size_t *label, struct error *err)
+static enum assay_status coco_read_find_label(const struct reading *reading,
+                                              const struct kept_object *kept,
+                                              size_t *label, struct error *err)
 {
     const struct category wanted = {.id = kept->category};
     const struct category *found =
@@ -303,7 +305,7 @@ static enum assay_status settle_objects(struct reading *reading,
         struct dataset_object *object = &sorted[ends[kept->image]++];
 
         *object = kept->object;
-        st = find_label(reading, kept, &object->label, err);
+        st = coco_read_find_label(reading, kept, &object->label, err);
     }
     mem_free(ends);
     return st;
@@ -314,8 +316,8 @@ static enum assay_status settle_objects(struct reading *reading,
 typedef enum assay_status read_item(struct reading *reading, struct error *err);
 
 /* A list of objects whose key was just read. */
-static enum assay_status read_list(struct reading *reading, read_item *read,
-                                   struct error *err)
+static enum assay_status coco_read_list(struct reading *reading,
+                                        read_item *read, struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reading->json, &token, err);
@@ -344,10 +346,11 @@ static enum assay_status read_annotations(struct reading *reading,
         return json_skip(reading->json, err);
     }
     reading->has_annotations = true;
-    return read_list(reading, read_object, err);
+    return coco_read_list(reading, coco_read_object, err);
 }
 
-static enum assay_status read_part(struct reading *reading, struct error *err)
+static enum assay_status coco_read_part(struct reading *reading,
+                                        struct error *err)
 {
     const char *key = json_text(reading->json, NULL);
     enum assay_status st;
@@ -355,12 +358,12 @@ static enum assay_status read_part(struct reading *reading, struct error *err)
     if (strcmp(key, "annotations") == 0)
         return read_annotations(reading, err);
     if (strcmp(key, "images") == 0 && !reading->has_images) {
-        st = read_list(reading, read_image, err);
+        st = coco_read_list(reading, coco_read_image, err);
         return st ? st : settle_images(reading, err);
     }
     if (strcmp(key, "categories") == 0 && !reading->has_categories) {
         reading->has_categories = true;
-        return read_list(reading, read_category, err);
+        return coco_read_list(reading, read_category, err);
     }
     return json_skip(reading->json, err);
 }
@@ -380,13 +383,14 @@ static enum assay_status read_parts(struct reading *reading, struct error *err)
         st = json_next(reading->json, &token, err);
         if (st || token == JSON_OBJECT_END)
             break;
-        st = read_part(reading, err);
+        st = coco_read_part(reading, err);
     }
     return st ? st : json_next(reading->json, &token, err);
 }
 
-static enum assay_status read_file(void *context, char *buffer, size_t size,
-                                   size_t *n, struct error *err)
+static enum assay_status coco_read_file(void *context, char *buffer,
+                                        size_t size, size_t *n,
+                                        struct error *err)
 {
     const int *fd = context;
     ssize_t got = read(*fd, buffer, size);
@@ -406,10 +410,11 @@ static enum assay_status go_through(struct reading *reading,
 
     if (st)
         return st;
-    st = source->text ? json_reader_new_text(source->text, source->n,
-                                             &reading->json, err)
-                      : json_reader_new((struct json_source){read_file, &fd},
-                                        NULL, &reading->json, err);
+    st =
+        source->text
+            ? json_reader_new_text(source->text, source->n, &reading->json, err)
+            : json_reader_new((struct json_source){coco_read_file, &fd}, NULL,
+                              &reading->json, err);
     if (!st)
         st = read_parts(reading, err);
     json_reader_free(reading->json);

@@ -1,5 +1,5 @@
-/* data/gzip_file.c - see gzip_file.h. */
-#include "data/gzip_file.h"
+/* data/gzip_file.c - see gzip_file_internal.h. */
+#include "data/gzip_file_internal.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -21,13 +21,13 @@ struct gzip_file {
     unsigned char bytes[1 << 16];
 };
 
-static void *take_memory(void *context, unsigned n, unsigned size)
+static void *gzip_file_take_memory(void *context, unsigned n, unsigned size)
 {
     (void)context;
     return mem_array(n, size);
 }
 
-static void give_memory(void *context, void *block)
+static void gzip_file_give_memory(void *context, void *block)
 {
     (void)context;
     mem_free(block);
@@ -37,8 +37,8 @@ static enum assay_status begin_stream(struct gzip_file *file, struct error *err)
 {
     enum { gzip_only = 16 };
 
-    file->stream.zalloc = take_memory;
-    file->stream.zfree = give_memory;
+    file->stream.zalloc = gzip_file_take_memory;
+    file->stream.zfree = gzip_file_give_memory;
     file->is_begun = inflateInit2(&file->stream, gzip_only + MAX_WBITS) == Z_OK;
     return file->is_begun ? ASSAY_OK
                           : error_nomem(err, sizeof file->bytes, "zlib");
@@ -94,7 +94,8 @@ uint64_t gzip_at(const struct gzip_file *file)
 }
 
 /* More of the file into the buffer, once all of it was used. */
-static enum assay_status fill(struct gzip_file *file, struct error *err)
+static enum assay_status gzip_file_fill(struct gzip_file *file,
+                                        struct error *err)
 {
     ssize_t n;
 
@@ -111,8 +112,8 @@ static enum assay_status fill(struct gzip_file *file, struct error *err)
     return ASSAY_OK;
 }
 
-static enum assay_status explain(const struct gzip_file *file, int code,
-                                 struct error *err)
+static enum assay_status gzip_file_explain(const struct gzip_file *file,
+                                           int code, struct error *err)
 {
     if (code == Z_MEM_ERROR)
         return error_nomem(err, sizeof file->bytes, "zlib");
@@ -125,10 +126,10 @@ static enum assay_status explain(const struct gzip_file *file, int code,
 }
 
 /* One step of zlib; *is_end where the file has been read to its end. */
-static enum assay_status step(struct gzip_file *file, bool *is_end,
-                              struct error *err)
+static enum assay_status gzip_file_step(struct gzip_file *file, bool *is_end,
+                                        struct error *err)
 {
-    enum assay_status st = fill(file, err);
+    enum assay_status st = gzip_file_fill(file, err);
     bool is_empty = file->stream.avail_in == 0;
     int code;
 
@@ -146,7 +147,7 @@ static enum assay_status step(struct gzip_file *file, bool *is_end,
     file->is_ended = code == Z_STREAM_END;
     if (code == Z_OK || code == Z_STREAM_END)
         return ASSAY_OK;
-    return explain(file, is_empty ? Z_BUF_ERROR : code, err);
+    return gzip_file_explain(file, is_empty ? Z_BUF_ERROR : code, err);
 }
 
 enum assay_status gzip_read(struct gzip_file *file, void *bytes, size_t n,
@@ -162,7 +163,7 @@ enum assay_status gzip_read(struct gzip_file *file, void *bytes, size_t n,
 
         file->stream.next_out = to + *got;
         file->stream.avail_out = (unsigned)part;
-        st = step(file, &is_end, err);
+        st = gzip_file_step(file, &is_end, err);
         *got += part - file->stream.avail_out;
     }
     return st;

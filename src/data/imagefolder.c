@@ -19,7 +19,7 @@ struct names {
     size_t n, capacity;
 };
 
-static int by_name(const void *a, const void *b)
+static int imagefolder_by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -57,9 +57,11 @@ static bool is_image(const char *name)
 
 /* Appends the folders, or the images, that lie in one, sorted. Hidden ones do
  * not count. */
-static enum assay_status list_folder(struct dataset *dataset,
-                                     const char *folder, bool wants_folders,
-                                     struct names *names, struct error *err)
+static enum assay_status imagefolder_list_folder(struct dataset *dataset,
+                                                 const char *folder,
+                                                 bool wants_folders,
+                                                 struct names *names,
+                                                 struct error *err)
 {
     DIR *dir = opendir(folder);
     size_t before = names->n;
@@ -81,7 +83,7 @@ static enum assay_status list_folder(struct dataset *dataset,
     closedir(dir);
     if (names->n > before)
         qsort(names->items + before, names->n - before, sizeof *names->items,
-              by_name);
+              imagefolder_by_name);
     return st;
 }
 
@@ -105,11 +107,12 @@ static enum assay_status list_tree(struct dataset *dataset, const char *root,
                              "a link in it may lead back",
                              root, MOST_DEPTH);
         for (level_end = folders->n; !st && level < level_end; level++)
-            st =
-                list_folder(dataset, folders->items[level], true, folders, err);
+            st = imagefolder_list_folder(dataset, folders->items[level], true,
+                                         folders, err);
     }
     if (!st)
-        qsort(folders->items, folders->n, sizeof *folders->items, by_name);
+        qsort(folders->items, folders->n, sizeof *folders->items,
+              imagefolder_by_name);
     return st;
 }
 
@@ -124,7 +127,8 @@ static enum assay_status add_class(struct dataset *dataset, const char *folder,
     if (!st)
         st = list_tree(dataset, folder, &folders, err);
     for (size_t i = 0; !st && i < folders.n; i++)
-        st = list_folder(dataset, folders.items[i], false, &files, err);
+        st = imagefolder_list_folder(dataset, folders.items[i], false, &files,
+                                     err);
     for (size_t i = 0; !st && i < files.n; i++) {
         image.path = files.items[i];
         st = dataset_add_image(dataset, &image, err);
@@ -136,9 +140,10 @@ static enum assay_status add_class(struct dataset *dataset, const char *folder,
 
 /* The first of the folders that a split may be called; the path itself where
  * it has none of any split. */
-static enum assay_status find_root(struct dataset *dataset,
-                                   const struct dataset_options *options,
-                                   const char **root, struct error *err)
+static enum assay_status
+imagefolder_find_root(struct dataset *dataset,
+                      const struct dataset_options *options, const char **root,
+                      struct error *err)
 {
     static const char *const called[2][2] = {
         [DATASET_TRAIN] = {"train", "training"},
@@ -162,7 +167,7 @@ static enum assay_status find_root(struct dataset *dataset,
 }
 
 /* The images are sorted by class: a limit takes some of each. */
-static void spread(struct dataset *dataset, size_t limit)
+static void imagefolder_spread(struct dataset *dataset, size_t limit)
 {
     size_t n = dataset->n;
 
@@ -183,10 +188,10 @@ static enum assay_status imagefolder_open(struct dataset *dataset,
 {
     struct names folders = {0};
     const char *root = NULL;
-    enum assay_status st = find_root(dataset, options, &root, err);
+    enum assay_status st = imagefolder_find_root(dataset, options, &root, err);
 
     if (!st)
-        st = list_folder(dataset, root, true, &folders, err);
+        st = imagefolder_list_folder(dataset, root, true, &folders, err);
     for (size_t i = 0; !st && i < folders.n; i++)
         st = add_class(dataset, folders.items[i], err);
     if (!st && dataset->n == 0)
@@ -195,7 +200,7 @@ static enum assay_status imagefolder_open(struct dataset *dataset,
                        "JPEG or PNG files in it, and found %zu folders",
                        root, folders.n);
     if (!st)
-        spread(dataset, options->limit);
+        imagefolder_spread(dataset, options->limit);
     mem_free(folders.items);
     return st;
 }

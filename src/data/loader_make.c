@@ -1,5 +1,5 @@
 /* data/loader_make.c - what a loader is made of. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
 
@@ -19,8 +19,8 @@ static enum assay_status check_numbers(const struct loader_options *options,
     return ASSAY_OK;
 }
 
-static enum assay_status check_task(const struct loader_options *options,
-                                    struct error *err)
+static enum assay_status
+loader_make_check_task(const struct loader_options *options, struct error *err)
 {
     const struct dataset *dataset = options->dataset;
 
@@ -131,7 +131,8 @@ static enum assay_status choose_samples(struct loader *loader,
 
 /* ---- making one ------------------------------------------------------- */
 
-static enum assay_status make_slots(struct loader *loader, struct error *err)
+static enum assay_status loader_make_slots(struct loader *loader,
+                                           struct error *err)
 {
     const struct loader_options *options = &loader->options;
     size_t most = options->batch_size < loader->order.n ? options->batch_size
@@ -163,7 +164,7 @@ enum assay_status loader_new(const struct loader_options *options,
 
     *out = NULL;
     if (!st)
-        st = check_task(options, err);
+        st = loader_make_check_task(options, err);
     if (st)
         return st;
     loader = mem_zalloc(sizeof *loader);
@@ -179,7 +180,7 @@ enum assay_status loader_new(const struct loader_options *options,
     if (!st)
         st = choose_samples(loader, err);
     if (!st)
-        st = make_slots(loader, err);
+        st = loader_make_slots(loader, err);
     loader->sample = (struct sample_options){.dataset = options->dataset,
                                              .pool = options->pool,
                                              .fit = options->fit,

@@ -1,5 +1,5 @@
 /* data/loader_next.c - the loader as a source of batches. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 enum assay_status loader_begin(void *context, struct batch_place place,
                                struct error *err)
@@ -58,7 +58,8 @@ static void free_slot(struct loader *loader, struct slot *slot)
 
 /* ---- what was skipped ------------------------------------------------- */
 
-static void tell_skipped(struct loader *loader, const struct slot *slot)
+static void loader_next_tell_skipped(struct loader *loader,
+                                     const struct slot *slot)
 {
     const struct loader_listener *listener = &loader->options.listener;
 
@@ -121,7 +122,7 @@ static enum assay_status take_slot(struct loader *loader, struct slot *slot,
     if (st)
         error_set(err, st, "%s", slot->err.text);
     else
-        tell_skipped(loader, slot);
+        loader_next_tell_skipped(loader, slot);
     if (!st)
         st = check_skipped(loader, slot, err);
     if (!st) {

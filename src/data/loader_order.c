@@ -1,5 +1,5 @@
 /* data/loader_order.c - in which order an epoch goes through the samples. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 #include <string.h>
 

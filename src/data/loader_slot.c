@@ -1,5 +1,5 @@
 /* data/loader_slot.c - from samples to a batch. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
 
@@ -100,7 +100,8 @@ static enum assay_status take_objects(struct slot *slot,
 }
 
 /* The tensors of a sample become the batch's. */
-static void hand_over(struct batch *batch, struct sample *sample, size_t at)
+static void loader_slot_hand_over(struct batch *batch, struct sample *sample,
+                                  size_t at)
 {
     memcpy(tensor_f32(&batch->boxes) + 4 * at, sample->boxes,
            sample->n * sizeof *sample->boxes);
@@ -131,7 +132,7 @@ static enum assay_status finish_objects(struct slot *slot,
             continue;
         slot->n_cut += sample->n_cut;
         slot->n_left_out += sample->n_left_out;
-        hand_over(&slot->batch, sample, at);
+        loader_slot_hand_over(&slot->batch, sample, at);
         at += sample->n;
     }
     return st;

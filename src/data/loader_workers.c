@@ -2,7 +2,7 @@
  *
  * Work is handed out image by image, in order: the next of the batch that was
  * opened last, or else the first of a new one, where a slot is free. */
-#include "data/loader_parts.h"
+#include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
 
@@ -36,7 +36,7 @@ static struct batch_place place_after(const struct loader *loader, size_t n)
     return place;
 }
 
-static size_t count_cells(const struct loader *loader)
+static size_t loader_workers_count_cells(const struct loader *loader)
 {
     size_t left = loader->order.n - loader->next.index;
     size_t most = loader->options.batch_size;
@@ -53,7 +53,7 @@ static bool open_slot(struct loader *loader)
         loader->n_opened - loader->n_given >= loader->n_slots)
         return false;
     loader_order_set(&loader->order, place.epoch);
-    slot->n = count_cells(loader);
+    slot->n = loader_workers_count_cells(loader);
     for (size_t i = 0; i < slot->n; i++, place.index++)
         slot->cells[i] = (struct cell){
             .index = loader->order.samples[place.index], .place = place};

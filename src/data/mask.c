@@ -31,7 +31,8 @@ enum assay_status mask_begin(struct mask *mask, int width, int height,
     return ASSAY_OK;
 }
 
-static enum assay_status push(struct mask *mask, uint32_t n, struct error *err)
+static enum assay_status mask_push(struct mask *mask, uint32_t n,
+                                   struct error *err)
 {
     void *moved = vec_reserve(mask->runs, &mask->capacity, mask->n + 1,
                               sizeof *mask->runs);
@@ -51,7 +52,7 @@ enum assay_status mask_append(struct mask *mask, bool is_on, uint64_t n,
     if (n == 0)
         return ASSAY_OK;
     if (mask->n == 0 && is_on)
-        st = push(mask, 0, err);
+        st = mask_push(mask, 0, err);
     if (st)
         return st;
     /* The runs at odd places are on. */
@@ -59,7 +60,7 @@ enum assay_status mask_append(struct mask *mask, bool is_on, uint64_t n,
         mask->runs[mask->n - 1] += (uint32_t)n;
         return ASSAY_OK;
     }
-    return push(mask, (uint32_t)n, err);
+    return mask_push(mask, (uint32_t)n, err);
 }
 
 enum assay_status mask_from_runs(const uint32_t *runs, size_t n, int width,

@@ -118,15 +118,15 @@ static enum assay_status walk(struct outline *outline,
     return st;
 }
 
-static int by_place(const void *a, const void *b)
+static int mask_polygon_by_place(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     return (x > y) - (x < y);
 }
 
-static enum assay_status fill(struct outline *outline, struct mask *mask,
-                              struct error *err)
+static enum assay_status mask_polygon_fill(struct outline *outline,
+                                           struct mask *mask, struct error *err)
 {
     enum assay_status st =
         mask_begin(mask, outline->width, outline->height, err);
@@ -134,7 +134,7 @@ static enum assay_status fill(struct outline *outline, struct mask *mask,
 
     if (outline->n > 0)
         qsort(outline->switches, outline->n, sizeof *outline->switches,
-              by_place);
+              mask_polygon_by_place);
     for (size_t i = 0; !st && i < outline->n; i++) {
         st = mask_append(mask, i % 2 == 1, outline->switches[i] - at, err);
         at = outline->switches[i];
@@ -174,7 +174,7 @@ static enum assay_status add_polygon(struct outline *outline,
     enum assay_status st = walk(outline, polygon, err);
 
     if (!st)
-        st = fill(outline, &one, err);
+        st = mask_polygon_fill(outline, &one, err);
     if (!st)
         st = unite(out, &one, &both, err);
     if (!st) {

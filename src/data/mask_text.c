@@ -16,7 +16,8 @@ enum {
 };
 
 /* False where no number begins at *at, or it does not end. */
-static bool read_number(const char *text, size_t n, size_t *at, int64_t *out)
+static bool mask_text_read_number(const char *text, size_t n, size_t *at,
+                                  int64_t *out)
 {
     uint64_t value = 0;
 
@@ -50,7 +51,7 @@ enum assay_status mask_from_text(const char *text, size_t n, int width,
     for (size_t i = 0; !st && at < n; i++) {
         int64_t run;
 
-        if (!read_number(text, n, &at, &run)) {
+        if (!mask_text_read_number(text, n, &at, &run)) {
             st = error_set(err, ASSAY_BAD_INPUT,
                            "the text of a mask is broken at letter %zu", at);
             break;

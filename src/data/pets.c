@@ -107,8 +107,9 @@ static bool reaches_out(const struct dataset_object *object,
 }
 
 static enum assay_status
-keep_boxes(struct dataset *dataset, const struct voc_annotation *annotation,
-           const char *path, struct dataset_target *image, struct error *err)
+pets_keep_boxes(struct dataset *dataset,
+                const struct voc_annotation *annotation, const char *path,
+                struct dataset_target *image, struct error *err)
 {
     struct dataset_object *objects =
         arena_alloc(&dataset->memory, annotation->n * sizeof *objects);
@@ -156,7 +157,7 @@ static enum assay_status read_boxes(struct dataset *dataset, const char *path,
         st = voc_read_text(str_text(&text), text.n, path, &memory, &annotation,
                            &why);
     if (!st)
-        st = keep_boxes(dataset, &annotation, path, image, err);
+        st = pets_keep_boxes(dataset, &annotation, path, image, err);
     else if (st == ASSAY_NOMEM)
         error_set(err, st, "%s", why.text);
     else
@@ -190,9 +191,10 @@ static enum assay_status add_pet(struct dataset *dataset,
 }
 
 /* What is missing leaves the sample out, or makes do without. */
-static enum assay_status read_image(struct dataset *dataset, const char *root,
-                                    const char *id, int n_id, int64_t label,
-                                    struct error *err)
+static enum assay_status pets_read_image(struct dataset *dataset,
+                                         const char *root, const char *id,
+                                         int n_id, int64_t label,
+                                         struct error *err)
 {
     struct dataset_target image = {.label = label};
     const char *xml = NULL, *trimap = NULL;
@@ -219,9 +221,10 @@ static enum assay_status read_image(struct dataset *dataset, const char *root,
 }
 
 /* "Abyssinian_100 1 1 1": the name, the number of the breed, and two more. */
-static enum assay_status read_line(struct dataset *dataset, const char *root,
-                                   const char *list, size_t line,
-                                   const char *text, struct error *err)
+static enum assay_status pets_read_line(struct dataset *dataset,
+                                        const char *root, const char *list,
+                                        size_t line, const char *text,
+                                        struct error *err)
 {
     enum { most_name = 200 };
     size_t n_id = strcspn(text, " \t\r\n");
@@ -242,12 +245,13 @@ static enum assay_status read_line(struct dataset *dataset, const char *root,
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s: line %zu: '%.*s' is no name of an image", list,
                          line, n_id > 60 ? 60 : (int)n_id, text);
-    return read_image(dataset, root, text, (int)n_id, breed - 1, err);
+    return pets_read_image(dataset, root, text, (int)n_id, breed - 1, err);
 }
 
-static enum assay_status read_list(struct dataset *dataset, const char *root,
-                                   const struct dataset_options *options,
-                                   struct error *err)
+static enum assay_status pets_read_list(struct dataset *dataset,
+                                        const char *root,
+                                        const struct dataset_options *options,
+                                        struct error *err)
 {
     enum { most_bytes = 64 << 20 };
     const char *path = NULL, *at;
@@ -268,7 +272,7 @@ static enum assay_status read_list(struct dataset *dataset, const char *root,
     for (; !st && *at && dataset->n < limit; line++) {
         size_t n = strcspn(at, "\n");
 
-        st = read_line(dataset, root, path, line, at, err);
+        st = pets_read_line(dataset, root, path, line, at, err);
         at += n + (at[n] == '\n');
     }
     if (!st && dataset->n == 0 && dataset->n_odd == 0)
@@ -284,19 +288,20 @@ static enum assay_status read_list(struct dataset *dataset, const char *root,
 
 /* ---- opening ---------------------------------------------------------- */
 
-static bool is_root(const char *path)
+static bool pets_is_root(const char *path)
 {
     return folder_has(path, "images") && folder_has(path, "annotations");
 }
 
-static enum assay_status find_root(struct dataset *dataset, const char *path,
-                                   const char **root, struct error *err)
+static enum assay_status pets_find_root(struct dataset *dataset,
+                                        const char *path, const char **root,
+                                        struct error *err)
 {
     enum assay_status st = dataset_text(dataset, root, err, "%s", path);
 
-    if (!st && !is_root(*root))
+    if (!st && !pets_is_root(*root))
         st = dataset_text(dataset, root, err, "%s/oxford-iiit-pet", path);
-    if (!st && !is_root(*root))
+    if (!st && !pets_is_root(*root))
         st = error_set(err, ASSAY_NOT_FOUND,
                        "no Oxford-IIIT Pet in %s; looked for images/ and "
                        "annotations/ there and in oxford-iiit-pet/; 'assay "
@@ -319,11 +324,11 @@ static enum assay_status pets_open(struct dataset *dataset,
     pthread_mutex_init(&pets->lock, NULL);
     pets->keeps_shapes = options->keeps_shapes;
     dataset->has_objects = dataset->has_both = true;
-    st = find_root(dataset, options->path, &root, err);
+    st = pets_find_root(dataset, options->path, &root, err);
     for (size_t i = 0; !st && i < N_BREEDS; i++)
         st = dataset_add_class(dataset, breeds[i], strlen(breeds[i]), err);
     if (!st)
-        st = read_list(dataset, root, options, err);
+        st = pets_read_list(dataset, root, options, err);
     if (!st && options->lists_strays)
         st = pets_list_strays(dataset, root, err);
     return st;
@@ -352,8 +357,9 @@ static enum assay_status keep_shape(struct dataset *dataset,
 
 /* With the lock held. The objects are new ones: others may be reading those
  * that were there. */
-static enum assay_status settle(struct dataset *dataset, size_t i,
-                                const struct trimap *trimap, struct error *err)
+static enum assay_status pets_settle(struct dataset *dataset, size_t i,
+                                     const struct trimap *trimap,
+                                     struct error *err)
 {
     struct pets *pets = dataset->content;
     struct dataset_target *image = &dataset->images[i];
@@ -426,7 +432,7 @@ static enum assay_status pets_target(const struct dataset *dataset, size_t i,
         st = check_trimap(&dataset->images[i], pets->items[i].trimap, &trimap,
                           err);
     if (!st && !pets->items[i].is_settled) /* it is ours, but for the lock */
-        st = settle((struct dataset *)dataset, i, &trimap, err);
+        st = pets_settle((struct dataset *)dataset, i, &trimap, err);
     *out = dataset->images[i];
     pthread_mutex_unlock(&pets->lock);
     trimap_release(&trimap);

@@ -13,8 +13,10 @@
 #include <string.h>
 
 /* The names of a list; one that is not there is noted, and names none. */
-static enum assay_status read_list(struct dataset *dataset, const char *path,
-                                   struct map *names, struct error *err)
+static enum assay_status pets_strays_read_list(struct dataset *dataset,
+                                               const char *path,
+                                               struct map *names,
+                                               struct error *err)
 {
     enum { most_bytes = 64 << 20 };
     struct str text = {0};
@@ -36,8 +38,10 @@ static enum assay_status read_list(struct dataset *dataset, const char *path,
     return st;
 }
 
-static enum assay_status read_names(struct dataset *dataset, const char *root,
-                                    struct map *names, struct error *err)
+static enum assay_status pets_strays_read_names(struct dataset *dataset,
+                                                const char *root,
+                                                struct map *names,
+                                                struct error *err)
 {
     static const char *const lists[] = {"list", "trainval", "test"};
     enum assay_status st = ASSAY_OK;
@@ -48,7 +52,7 @@ static enum assay_status read_names(struct dataset *dataset, const char *root,
         st = dataset_text(dataset, &path, err, "%s/annotations/%s.txt", root,
                           lists[i]);
         if (!st)
-            st = read_list(dataset, path, names, err);
+            st = pets_strays_read_list(dataset, path, names, err);
     }
     return st;
 }
@@ -68,9 +72,10 @@ static const char *why_stray(const char *name, const char *ending,
     return map_find(names, name, n - n_ending, NULL) ? NULL : "in no list";
 }
 
-static enum assay_status list_folder(struct dataset *dataset, const char *root,
-                                     const char *folder, const char *ending,
-                                     const struct map *names, struct error *err)
+static enum assay_status
+pets_strays_list_folder(struct dataset *dataset, const char *root,
+                        const char *folder, const char *ending,
+                        const struct map *names, struct error *err)
 {
     const char *path = NULL;
     enum assay_status st =
@@ -97,7 +102,7 @@ static enum assay_status list_folder(struct dataset *dataset, const char *root,
     return st;
 }
 
-static int by_text(const void *a, const void *b)
+static int pets_strays_by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -112,14 +117,14 @@ enum assay_status pets_list_strays(struct dataset *dataset, const char *root,
                    {"annotations/trimaps", ".png"}};
     size_t before = dataset->n_odd;
     struct map names = {0};
-    enum assay_status st = read_names(dataset, root, &names, err);
+    enum assay_status st = pets_strays_read_names(dataset, root, &names, err);
 
     for (size_t i = 0; !st && i < sizeof folders / sizeof *folders; i++)
-        st = list_folder(dataset, root, folders[i].folder, folders[i].ending,
-                         &names, err);
+        st = pets_strays_list_folder(dataset, root, folders[i].folder,
+                                     folders[i].ending, &names, err);
     if (dataset->n_odd > before)
         qsort(dataset->odd + before, dataset->n_odd - before,
-              sizeof *dataset->odd, by_text);
+              sizeof *dataset->odd, pets_strays_by_text);
     map_release(&names);
     return st;
 }

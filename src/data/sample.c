@@ -1,5 +1,5 @@
-/* data/sample.c - see sample.h. */
-#include "data/sample.h"
+/* data/sample.c - see sample_internal.h. */
+#include "data/sample_internal.h"
 
 #include "base/mem.h"
 
@@ -36,7 +36,8 @@ static void spread_row(const uint8_t *rgb, int width, bool is_flipped,
     }
 }
 
-static void spread(const struct picture *picture, bool is_flipped, float *out)
+static void sample_spread(const struct picture *picture, bool is_flipped,
+                          float *out)
 {
     size_t width = (size_t)picture->width, height = (size_t)picture->height;
     float shares[256];
@@ -129,10 +130,10 @@ static enum assay_status write_mask(const struct dataset_object *object,
 }
 
 /* Crowds are no objects to learn: torchvision's training leaves them out. */
-static void keep_boxes(const struct sample_options *options,
-                       const struct dataset_target *target,
-                       const struct picture *picture, bool is_flipped,
-                       size_t *objects, struct sample *out)
+static void sample_keep_boxes(const struct sample_options *options,
+                              const struct dataset_target *target,
+                              const struct picture *picture, bool is_flipped,
+                              size_t *objects, struct sample *out)
 {
     for (size_t i = 0; i < target->n_objects; i++) {
         const struct dataset_object *object = &target->objects[i];
@@ -186,7 +187,7 @@ static enum assay_status make_objects(const struct sample_options *options,
         st = error_nomem(err, target->n_objects * sizeof *out->boxes,
                          "the boxes of an image");
     if (!st)
-        keep_boxes(options, target, picture, is_flipped, objects, out);
+        sample_keep_boxes(options, target, picture, is_flipped, objects, out);
     if (!st && out->n == 0)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "%s: none of its %zu boxes has something of its %dx%d "
@@ -202,9 +203,9 @@ static enum assay_status make_objects(const struct sample_options *options,
 
 /* ---- samples ---------------------------------------------------------- */
 
-static enum assay_status check_size(const struct dataset_target *target,
-                                    const struct picture *picture,
-                                    struct error *err)
+static enum assay_status sample_check_size(const struct dataset_target *target,
+                                           const struct picture *picture,
+                                           struct error *err)
 {
     if (!target->width || !target->height ||
         (target->width == picture->width && target->height == picture->height))
@@ -223,14 +224,14 @@ static enum assay_status make_detection(const struct sample_options *options,
 {
     struct shape shape = shape_of(3, (int64_t)3, (int64_t)picture->height,
                                   (int64_t)picture->width);
-    enum assay_status st = check_size(target, picture, err);
+    enum assay_status st = sample_check_size(target, picture, err);
 
     if (!st)
         st = make_objects(options, target, picture, is_flipped, out, err);
     if (!st)
         st = sample_tensor(options, DTYPE_F32, &shape, &out->image, err);
     if (!st)
-        spread(picture, is_flipped, tensor_f32(&out->image));
+        sample_spread(picture, is_flipped, tensor_f32(&out->image));
     return st;
 }
 

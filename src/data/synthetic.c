@@ -39,14 +39,14 @@ static struct random stream(const struct synthetic *synthetic, size_t image,
     return random_stream(synthetic->seed, 2 * (uint64_t)image + is_of_pixels);
 }
 
-static double between(struct random *random, double low, double high)
+static double synthetic_between(struct random *random, double low, double high)
 {
     return low + (high - low) * random_unit(random);
 }
 
 /* ---- objects ---------------------------------------------------------- */
 
-struct frame {
+struct synthetic_frame {
     double left, top, width, height;
 };
 
@@ -57,7 +57,7 @@ static size_t count_corners(enum figure figure)
                                         : 3;
 }
 
-static void set_corners(enum figure figure, const struct frame *frame,
+static void set_corners(enum figure figure, const struct synthetic_frame *frame,
                         double *corners)
 {
     double right = frame->left + frame->width;
@@ -82,23 +82,23 @@ static void set_corners(enum figure figure, const struct frame *frame,
 }
 
 /* Whole pixels, so that what is painted fills the box. */
-static struct frame draw_frame(struct random *random, enum figure figure,
-                               int width, int height)
+static struct synthetic_frame
+draw_frame(struct random *random, enum figure figure, int width, int height)
 {
     int shorter = width < height ? width : height;
     double stretch =
-        figure == FIGURE_CIRCLE ? 1 : between(random, 0.7, 1 / 0.7);
-    double side = between(random, 0.2, 0.45) * shorter;
-    struct frame frame = {.width = round(side * sqrt(stretch)),
-                          .height = round(side / sqrt(stretch))};
+        figure == FIGURE_CIRCLE ? 1 : synthetic_between(random, 0.7, 1 / 0.7);
+    double side = synthetic_between(random, 0.2, 0.45) * shorter;
+    struct synthetic_frame frame = {.width = round(side * sqrt(stretch)),
+                                    .height = round(side / sqrt(stretch))};
 
-    frame.left = round(between(random, 0, width - frame.width));
-    frame.top = round(between(random, 0, height - frame.height));
+    frame.left = round(synthetic_between(random, 0, width - frame.width));
+    frame.top = round(synthetic_between(random, 0, height - frame.height));
     return frame;
 }
 
-static bool is_free(const struct frame *frame,
-                    const struct dataset_object *objects, size_t n)
+static bool synthetic_is_free(const struct synthetic_frame *frame,
+                              const struct dataset_object *objects, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct dataset_object *other = &objects[i];
@@ -113,7 +113,7 @@ static bool is_free(const struct frame *frame,
 }
 
 static enum assay_status add_object(struct dataset *dataset, size_t label,
-                                    const struct frame *frame,
+                                    const struct synthetic_frame *frame,
                                     struct dataset_object *out,
                                     struct error *err)
 {
@@ -139,9 +139,9 @@ static enum assay_status add_object(struct dataset *dataset, size_t label,
 }
 
 /* Objects do not lie on each other: one that finds no room is left out. */
-static enum assay_status add_image(struct dataset *dataset,
-                                   const struct synthetic_options *options,
-                                   struct error *err)
+static enum assay_status
+synthetic_add_image(struct dataset *dataset,
+                    const struct synthetic_options *options, struct error *err)
 {
     const struct synthetic *synthetic = dataset->content;
     struct random random = stream(synthetic, dataset->n, false);
@@ -156,12 +156,12 @@ static enum assay_status add_image(struct dataset *dataset,
     for (size_t i = 0; !st && i < wanted; i++) {
         size_t label = random_below(&random, synthetic->n_classes);
         bool has_room = false;
-        struct frame frame;
+        struct synthetic_frame frame;
 
         for (int k = 0; !has_room && k < tries; k++) {
             frame = draw_frame(&random, (enum figure)(label % N_FIGURES),
                                options->width, options->height);
-            has_room = is_free(&frame, objects, image.n_objects);
+            has_room = synthetic_is_free(&frame, objects, image.n_objects);
         }
         if (has_room)
             st = add_object(dataset, label, &frame, &objects[image.n_objects++],
@@ -183,8 +183,8 @@ static enum assay_status add_image(struct dataset *dataset,
 
 /* ---- opening ---------------------------------------------------------- */
 
-static enum assay_status check_options(struct synthetic_options *options,
-                                       struct error *err)
+static enum assay_status
+synthetic_check_options(struct synthetic_options *options, struct error *err)
 {
     options->width = options->width ? options->width : default_side;
     options->height = options->height ? options->height : default_side;
@@ -238,7 +238,7 @@ static enum assay_status synthetic_open(struct dataset *dataset,
     dataset->content = synthetic;
     if (!synthetic)
         return error_nomem(err, sizeof *synthetic, "a dataset");
-    st = check_options(&wanted, err);
+    st = synthetic_check_options(&wanted, err);
     synthetic->n_classes = wanted.n_classes;
     synthetic->seed = 2 * wanted.seed + (options->split == DATASET_TEST);
     dataset->has_objects = true;
@@ -246,13 +246,13 @@ static enum assay_status synthetic_open(struct dataset *dataset,
     if (!st)
         st = add_classes(dataset, wanted.n_classes, err);
     while (!st && dataset->n < n)
-        st = add_image(dataset, &wanted, err);
+        st = synthetic_add_image(dataset, &wanted, err);
     return st;
 }
 
 /* ---- pixels ----------------------------------------------------------- */
 
-static uint8_t to_byte(double value)
+static uint8_t synthetic_to_byte(double value)
 {
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
@@ -260,8 +260,9 @@ static uint8_t to_byte(double value)
 /* A wave along one side, and noise that is not the same twice. */
 static void fill_wave(struct random *random, double *wave, int n)
 {
-    double length = between(random, 8, 64), from = between(random, 0, 2 * pi);
-    double height = between(random, 5, 25);
+    double length = synthetic_between(random, 8, 64),
+           from = synthetic_between(random, 0, 2 * pi);
+    double height = synthetic_between(random, 5, 25);
 
     for (int i = 0; i < n; i++)
         wave[i] = height * sin(from + 2 * pi * i / length);
@@ -270,19 +271,19 @@ static void fill_wave(struct random *random, double *wave, int n)
 static void paint_ground(struct random *random, const double *across,
                          const double *down, struct picture *picture)
 {
-    double grey = between(random, 70, 180);
+    double grey = synthetic_between(random, 70, 180);
     double tint[3];
     uint8_t *rgb = picture->rgb;
 
     for (int c = 0; c < 3; c++)
-        tint[c] = grey + between(random, -20, 20);
+        tint[c] = grey + synthetic_between(random, -20, 20);
     for (int y = 0; y < picture->height; y++) {
         for (int x = 0; x < picture->width; x++) {
             uint64_t noise = random_u64(random);
 
             for (int c = 0; c < 3; c++, noise >>= 8)
-                *rgb++ = to_byte(tint[c] + across[x] + down[y] +
-                                 (double)(noise & 31) - 16);
+                *rgb++ = synthetic_to_byte(tint[c] + across[x] + down[y] +
+                                           (double)(noise & 31) - 16);
         }
     }
 }
@@ -304,13 +305,14 @@ static void paint_object(struct random *random, double hue,
     size_t n = (size_t)picture->width * (size_t)picture->height;
     double rgb[3];
 
-    mix_colour(hue, between(random, 0.75, 1), between(random, 0.65, 1), rgb);
+    mix_colour(hue, synthetic_between(random, 0.75, 1),
+               synthetic_between(random, 0.65, 1), rgb);
     for (size_t i = 0; i < n; i++) {
         uint64_t noise = covered[i] ? random_u64(random) : 0;
 
         for (int c = 0; covered[i] && c < 3; c++, noise >>= 8)
             picture->rgb[3 * i + (size_t)c] =
-                to_byte(rgb[c] + (double)(noise & 15) - 8);
+                synthetic_to_byte(rgb[c] + (double)(noise & 15) - 8);
     }
 }
 
@@ -324,7 +326,7 @@ static enum assay_status paint(const struct dataset *dataset, size_t i,
     struct mask mask = {0};
     enum assay_status st = ASSAY_OK;
     double *waves =
-        mem_array((size_t)(image->width + image->height), sizeof *waves);
+        mem_array((size_t)image->width + (size_t)image->height, sizeof *waves);
 
     if (!waves)
         return error_nomem(err, sizeof *waves, "a texture");
@@ -333,7 +335,7 @@ static enum assay_status paint(const struct dataset *dataset, size_t i,
     paint_ground(&random, waves, waves + image->width, picture);
     for (size_t k = 0; !st && k < image->n_objects; k++) {
         double hue = ((double)image->objects[k].label +
-                      between(&random, -0.1, 0.1) + 1) /
+                      synthetic_between(&random, -0.1, 0.1) + 1) /
                      (double)synthetic->n_classes;
 
         st = dataset_object_mask(&image->objects[k], image->width,

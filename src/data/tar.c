@@ -93,7 +93,7 @@ static enum assay_status end_content(struct tar *tar, struct error *err)
 /* Octal digits with blanks around them; GNU writes what does not fit as a
  * binary number behind a byte of 0x80. False where it is neither, or more than
  * any archive has. */
-static bool read_number(const unsigned char *field, size_t n, uint64_t *out)
+static bool tar_read_number(const unsigned char *field, size_t n, uint64_t *out)
 {
     size_t i = 0;
 
@@ -119,10 +119,11 @@ static bool has_right_sum(const unsigned char *header)
 
     for (size_t i = 0; i < block_bytes; i++)
         sum += i >= sum_at && i < sum_at + sum_bytes ? ' ' : header[i];
-    return read_number(header + sum_at, sum_bytes, &wanted) && sum == wanted;
+    return tar_read_number(header + sum_at, sum_bytes, &wanted) &&
+           sum == wanted;
 }
 
-static bool is_blank(const unsigned char *block)
+static bool tar_is_blank(const unsigned char *block)
 {
     for (size_t i = 0; i < block_bytes; i++) {
         if (block[i])
@@ -169,7 +170,7 @@ static enum assay_status read_long_name(struct tar *tar, struct extras *extras,
     return st;
 }
 
-static bool read_decimal(const char *text, size_t n, uint64_t *out)
+static bool tar_read_decimal(const char *text, size_t n, uint64_t *out)
 {
     *out = 0;
     for (size_t i = 0; i < n; i++) {
@@ -181,7 +182,7 @@ static bool read_decimal(const char *text, size_t n, uint64_t *out)
 }
 
 /* "path=images/a.jpg". Other keys say nothing that is wanted. */
-static bool take_record(const char *text, size_t n, struct extras *extras)
+static bool tar_take_record(const char *text, size_t n, struct extras *extras)
 {
     const char *equals = memchr(text, '=', n);
     size_t n_key = equals ? (size_t)(equals - text) : n;
@@ -197,7 +198,7 @@ static bool take_record(const char *text, size_t n, struct extras *extras)
         extras->has_path = true;
     } else if (n_key == 4 && memcmp(text, "size", 4) == 0) {
         extras->has_size = true;
-        return read_decimal(equals + 1, n_value, &extras->size);
+        return tar_read_decimal(equals + 1, n_value, &extras->size);
     }
     return true;
 }
@@ -210,11 +211,11 @@ static bool take_records(const char *text, size_t n, struct extras *extras)
         uint64_t length;
         size_t head;
 
-        if (!blank || !read_decimal(text, (size_t)(blank - text), &length))
+        if (!blank || !tar_read_decimal(text, (size_t)(blank - text), &length))
             return false;
         head = (size_t)(blank - text) + 1;
         if (length > n || length <= head || text[length - 1] != '\n' ||
-            !take_record(text + head, (size_t)length - head - 1, extras))
+            !tar_take_record(text + head, (size_t)length - head - 1, extras))
             return false;
         text += length;
         n -= (size_t)length;
@@ -240,7 +241,7 @@ static enum assay_status read_pax(struct tar *tar, struct extras *extras,
 
 /* ---- entries ----------------------------------------------------------- */
 
-static enum tar_kind kind_of(char type, const char *path)
+static enum tar_kind tar_kind_of(char type, const char *path)
 {
     size_t n = strlen(path);
 
@@ -269,7 +270,7 @@ static void set_entry(struct tar *tar, const unsigned char *header,
         read_path(header, out->path);
     if (extras->has_size)
         begin_content(tar, extras->size);
-    out->kind = kind_of((char)header[type_at], out->path);
+    out->kind = tar_kind_of((char)header[type_at], out->path);
     out->size = tar->left;
 }
 
@@ -306,14 +307,15 @@ enum assay_status tar_next(struct tar *tar, struct tar_entry *out, bool *is_end,
 
         st = tar->source.read(tar->source.context, header, sizeof header, &got,
                               err);
-        if (!st && (got == 0 || (got == sizeof header && is_blank(header)))) {
+        if (!st &&
+            (got == 0 || (got == sizeof header && tar_is_blank(header)))) {
             *is_end = true;
             return ASSAY_OK;
         }
         if (!st && got < sizeof header)
             st = damaged(tar, "it ends in the middle", err);
         if (!st && (!has_right_sum(header) ||
-                    !read_number(header + size_at, size_bytes, &size)))
+                    !tar_read_number(header + size_at, size_bytes, &size)))
             st = damaged(tar, "an entry has a wrong sum or size", err);
         if (st)
             break;

@@ -1,7 +1,7 @@
 /* data/unpack.c - see unpack.h. */
 #include "data/unpack.h"
 
-#include "data/gzip_file.h"
+#include "data/gzip_file_internal.h"
 #include "data/tar.h"
 
 #include <errno.h>

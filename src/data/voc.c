@@ -30,23 +30,24 @@ struct reading {
 
 /* ---- where it is ------------------------------------------------------ */
 
-static bool is_root(const char *path)
+static bool voc_is_root(const char *path)
 {
     return folder_has(path, "Annotations") && folder_has(path, "JPEGImages");
 }
 
 /* The path itself, or the last year in it (VOC2012), or in its VOCdevkit. */
-static enum assay_status find_root(struct dataset *dataset, const char *path,
-                                   const char **root, struct error *err)
+static enum assay_status voc_find_root(struct dataset *dataset,
+                                       const char *path, const char **root,
+                                       struct error *err)
 {
     static const char *const years[] = {
         "VOC2012", "VOC2007", "VOCdevkit/VOC2012", "VOCdevkit/VOC2007"};
     enum assay_status st = dataset_text(dataset, root, err, "%s", path);
 
     for (size_t i = 0;
-         !st && !is_root(*root) && i < sizeof years / sizeof *years; i++)
+         !st && !voc_is_root(*root) && i < sizeof years / sizeof *years; i++)
         st = dataset_text(dataset, root, err, "%s/%s", path, years[i]);
-    if (!st && !is_root(*root))
+    if (!st && !voc_is_root(*root))
         st = error_set(err, ASSAY_NOT_FOUND,
                        "no Pascal VOC in %s; looked for Annotations/ and "
                        "JPEGImages/ there, and in VOC2012/, VOC2007/ and "
@@ -56,8 +57,9 @@ static enum assay_status find_root(struct dataset *dataset, const char *path,
 }
 
 /* The list of a split: the first of two that there is. */
-static enum assay_status read_list(const char *root, enum dataset_split split,
-                                   struct str *text, struct error *err)
+static enum assay_status voc_read_list(const char *root,
+                                       enum dataset_split split,
+                                       struct str *text, struct error *err)
 {
     enum { most_bytes = 64 << 20 };
     static const char *const lists[2][2] = {
@@ -109,8 +111,9 @@ static enum assay_status find_photo(struct reading *reading, const char *id,
 }
 
 /* Until all classes are known, labels count them as they are met. */
-static enum assay_status find_name(struct reading *reading, const char *name,
-                                   size_t *label, struct error *err)
+static enum assay_status voc_find_name(struct reading *reading,
+                                       const char *name, size_t *label,
+                                       struct error *err)
 {
     struct dataset *dataset = reading->dataset;
     uint64_t place;
@@ -139,8 +142,8 @@ static enum assay_status keep_objects(struct reading *reading,
         return error_nomem(err, bytes, "the objects of an image");
     for (size_t i = 0; !st && i < annotation->n; i++) {
         objects[i] = annotation->objects[i].object;
-        st = find_name(reading, annotation->objects[i].name, &objects[i].label,
-                       err);
+        st = voc_find_name(reading, annotation->objects[i].name,
+                           &objects[i].label, err);
     }
     image->objects = objects;
     image->n_objects = annotation->n;
@@ -149,8 +152,8 @@ static enum assay_status keep_objects(struct reading *reading,
     return st;
 }
 
-static enum assay_status read_image(struct reading *reading, const char *id,
-                                    int n_id, struct error *err)
+static enum assay_status voc_read_image(struct reading *reading, const char *id,
+                                        int n_id, struct error *err)
 {
     enum { most_bytes = 16 << 20 };
     struct dataset_target image = {.label = -1};
@@ -196,7 +199,7 @@ static enum assay_status read_images(struct reading *reading, const char *text,
                            "folder are wanted",
                            n_id > 60 ? 60 : (int)n_id, text);
         else if (n_id > 0)
-            st = read_image(reading, text, (int)n_id, err);
+            st = voc_read_image(reading, text, (int)n_id, err);
         text += n + (text[n] == '\n');
     }
     return st;
@@ -204,7 +207,7 @@ static enum assay_status read_images(struct reading *reading, const char *text,
 
 /* ---- classes ---------------------------------------------------------- */
 
-static int by_text(const void *a, const void *b)
+static int voc_by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -212,7 +215,7 @@ static int by_text(const void *a, const void *b)
 static bool is_voc_class(const char *name)
 {
     return bsearch(&name, voc_classes, N_VOC_CLASSES, sizeof *voc_classes,
-                   by_text) != NULL;
+                   voc_by_text) != NULL;
 }
 
 /* The twenty of the challenge where no other was met; else all that were,
@@ -232,7 +235,7 @@ static enum assay_status name_classes(struct dataset *dataset,
                                err);
     if (!st)
         qsort(dataset->classes, dataset->n_classes, sizeof *dataset->classes,
-              by_text);
+              voc_by_text);
     return st;
 }
 
@@ -257,7 +260,7 @@ static enum assay_status settle_labels(struct dataset *dataset,
         for (size_t k = 0; k < dataset->images[i].n_objects; k++) {
             const char **found =
                 bsearch(&met[objects[k].label], dataset->classes,
-                        dataset->n_classes, sizeof *found, by_text);
+                        dataset->n_classes, sizeof *found, voc_by_text);
 
             objects[k].label = (size_t)(found - dataset->classes);
         }
@@ -273,10 +276,10 @@ static enum assay_status voc_open(struct dataset *dataset,
     struct reading reading = {.dataset = dataset, .limit = options->limit};
     struct str list = {0};
     enum assay_status st =
-        find_root(dataset, options->path, &reading.root, err);
+        voc_find_root(dataset, options->path, &reading.root, err);
 
     if (!st)
-        st = read_list(reading.root, options->split, &list, err);
+        st = voc_read_list(reading.root, options->split, &list, err);
     if (!st)
         st = read_images(&reading, str_text(&list), err);
     if (!st && dataset->n == 0)

@@ -40,7 +40,7 @@ void voc_annotation_release(struct voc_annotation *annotation)
     *annotation = (struct voc_annotation){0};
 }
 
-static void XMLCALL refuse(struct reading *reading, const char *what)
+static void XMLCALL voc_read_refuse(struct reading *reading, const char *what)
 {
     if (!reading->st)
         reading->st = error_set(
@@ -52,7 +52,7 @@ static void XMLCALL refuse(struct reading *reading, const char *what)
 /* ---- values ----------------------------------------------------------- */
 
 /* Digits with a fraction or none, and blanks around them. */
-static bool read_number(const char *text, double *out)
+static bool voc_read_number(const char *text, double *out)
 {
     size_t begin = strspn(text, " \t\r\n");
     const char *first = text + begin;
@@ -74,16 +74,16 @@ static void take_size(struct reading *reading, int *out)
 {
     double value;
 
-    if (!read_number(reading->text, &value) || value < 0 || value > INT_MAX)
-        refuse(reading, "the size of the image is no number");
+    if (!voc_read_number(reading->text, &value) || value < 0 || value > INT_MAX)
+        voc_read_refuse(reading, "the size of the image is no number");
     else
         *out = (int)value;
 }
 
 static void take_side(struct reading *reading, enum side side)
 {
-    if (!read_number(reading->text, &reading->draft.sides[side]))
-        refuse(reading, "a side of a box is no number");
+    if (!voc_read_number(reading->text, &reading->draft.sides[side]))
+        voc_read_refuse(reading, "a side of a box is no number");
     else
         reading->draft.has_side[side] = true;
 }
@@ -114,11 +114,11 @@ static void take_object(struct reading *reading)
                    draft->has_side[XMAX] && draft->has_side[YMAX];
 
     if (!draft->name || !draft->name[0] || !has_box) {
-        refuse(reading, "an object without a name or a bndbox");
+        voc_read_refuse(reading, "an object without a name or a bndbox");
         return;
     }
     if (width < 0 || height < 0) {
-        refuse(reading, "a box ends before it begins");
+        voc_read_refuse(reading, "a box ends before it begins");
         return;
     }
     moved =
@@ -140,7 +140,7 @@ static void take_object(struct reading *reading)
 }
 
 /* An element has ended. */
-static void take(struct reading *reading)
+static void voc_read_take(struct reading *reading)
 {
     static const char *const sides[N_SIDES] = {
         [XMIN] = "annotation/object/bndbox/xmin",
@@ -157,7 +157,7 @@ static void take(struct reading *reading)
         take_name(reading);
     else if (strcmp(path, "annotation/object/difficult") == 0)
         reading->draft.is_difficult =
-            read_number(reading->text, &value) && value != 0;
+            voc_read_number(reading->text, &value) && value != 0;
     else if (strcmp(path, "annotation/size/width") == 0)
         take_size(reading, &reading->out->width);
     else if (strcmp(path, "annotation/size/height") == 0)
@@ -180,11 +180,12 @@ static void XMLCALL begin_element(void *context, const XML_Char *name,
     if (reading->st)
         return;
     if (reading->n_path == 0 && strcmp(name, "annotation") != 0) {
-        refuse(reading, "no VOC annotation: <annotation> is wanted first");
+        voc_read_refuse(reading,
+                        "no VOC annotation: <annotation> is wanted first");
         return;
     }
     if (reading->n_path + slash + n >= MOST_PATH) {
-        refuse(reading, "elements lie too deep in each other");
+        voc_read_refuse(reading, "elements lie too deep in each other");
         return;
     }
     if (slash)
@@ -204,7 +205,7 @@ static void XMLCALL end_element(void *context, const XML_Char *name)
 
     if (reading->st)
         return;
-    take(reading);
+    voc_read_take(reading);
     reading->n_path -= n;
     if (reading->n_path > 0)
         reading->n_path--;
@@ -213,7 +214,8 @@ static void XMLCALL end_element(void *context, const XML_Char *name)
     reading->text[0] = '\0';
 }
 
-static void XMLCALL add_text(void *context, const XML_Char *text, int n)
+static void XMLCALL voc_read_add_text(void *context, const XML_Char *text,
+                                      int n)
 {
     struct reading *reading = context;
     size_t room = MOST_TEXT - 1 - reading->n_text;
@@ -236,7 +238,7 @@ static void XMLCALL refuse_entity(void *context, const XML_Char *name,
 {
     (void)name, (void)is_parameter, (void)value, (void)n, (void)base;
     (void)system, (void)public, (void)notation;
-    refuse(context, "it declares entities");
+    voc_read_refuse(context, "it declares entities");
 }
 
 enum assay_status voc_read_text(const char *text, size_t n, const char *name,
@@ -255,7 +257,7 @@ enum assay_status voc_read_text(const char *text, size_t n, const char *name,
         return error_nomem(err, n, "an XML reader");
     XML_SetUserData(reading.parser, &reading);
     XML_SetElementHandler(reading.parser, begin_element, end_element);
-    XML_SetCharacterDataHandler(reading.parser, add_text);
+    XML_SetCharacterDataHandler(reading.parser, voc_read_add_text);
     XML_SetEntityDeclHandler(reading.parser, refuse_entity);
     if (XML_Parse(reading.parser, text, (int)n, XML_TRUE) != XML_STATUS_OK &&
         !reading.st) {

@@ -3,7 +3,7 @@
 #include "detect/found.h"
 
 #include "base/mem.h"
-#include "ops/nms.h"
+#include "ops/detection/nms.h"
 
 /* Boxes that reach the score, in pixels of the photograph. */
 struct candidates {

@@ -12,7 +12,7 @@
 #include "base/progress.h"
 #include "detect/recipe.h"
 #include "engine/engine.h"
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 #include "machine/machine.h"
 #include "models/models.h"
 #include "picture/photos.h"

@@ -6,7 +6,7 @@
 #define DETECT_FOUND_H
 
 #include "detect/frame.h"
-#include "ops/boxes.h"
+#include "ops/detection/boxes.h"
 
 struct found_item {
     struct box box; /* in pixels of the photograph; not of classes */

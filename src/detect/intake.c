@@ -2,7 +2,7 @@
 #include "detect/intake.h"
 
 #include "base/mem.h"
-#include "ops/detection_transform.h"
+#include "ops/detection/detection_transform.h"
 #include "picture/picture.h"
 
 #include <inttypes.h>

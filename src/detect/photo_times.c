@@ -62,9 +62,10 @@ static double median_of(struct photo_times *times, size_t photo)
 {
     int64_t *durations = times->durations_ns + photo * times->room;
     size_t n = times->photos[photo].n_kept;
+    size_t below = (n - 1) / 2, above = n / 2;
 
     qsort(durations, n, sizeof *durations, by_duration);
-    return ((double)durations[(n - 1) / 2] + (double)durations[n / 2]) / 2;
+    return ((double)durations[below] + (double)durations[above]) / 2;
 }
 
 bool photo_times_spread(struct photo_times *times, struct photo_median *fastest,

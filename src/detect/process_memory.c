@@ -2,6 +2,7 @@
 #include "detect/process_memory.h"
 
 #include "base/mem.h"
+#include "base/scanner.h"
 #include "base/str.h"
 #include "store/store.h"
 
@@ -16,13 +17,18 @@
  * path, or NULL where it is memory of nobody; false where it begins none. */
 static bool begins_mapping(const char *line, const char **path)
 {
-    unsigned long from, to, inode;
-    int at = 0;
+    uint64_t from, to, inode;
 
-    if (sscanf(line, "%lx-%lx %*4s %*x %*x:%*x %lu %n", &from, &to, &inode,
-               &at) != 3)
+    if (!scan_hex(&line, &from) || !scan_word(&line, "-") ||
+        !scan_hex(&line, &to))
         return false;
-    *path = inode && at > 0 ? line + at : NULL;
+    for (int i = 0; i < 3; i++) /* what may be done, the offset, the device */
+        scan_over(&line);
+    scan_blanks(&line);
+    if (!scan_number(&line, UINT64_MAX, &inode))
+        return false;
+    scan_blanks(&line);
+    *path = inode ? line : NULL;
     return true;
 }
 
@@ -39,10 +45,10 @@ void process_memory_parse(const char *smaps, const char *file,
     const char *path = NULL;
 
     while (smaps) {
-        size_t kib;
+        uint64_t kib;
 
         if (!begins_mapping(smaps, &path) && path &&
-            sscanf(smaps, "Rss: %zu kB", &kib) == 1) {
+            scan_field(smaps, "Rss", &kib)) {
             if (file && is_path(path, file))
                 memory->mapped_bytes += kib * 1024;
             else

@@ -73,9 +73,12 @@ static void place_box(const struct recipe *recipe, int width, int height,
     place->width = (int)lround(width * factor);
     place->height = (int)lround(height * factor);
     place->x_scale = place->y_scale = factor;
-    if (recipe->fit == FIT_LETTERBOX) {
-        place->left = (recipe->width - place->width) / 2;
-        place->top = (recipe->height - place->height) / 2;
+    if (recipe->fit == FIT_LETTERBOX) { /* whole pixels */
+        int left = (recipe->width - place->width) / 2;
+        int top = (recipe->height - place->height) / 2;
+
+        place->left = left;
+        place->top = top;
     }
 }
 

@@ -3,11 +3,11 @@
 
 #include "backend/backend.h"
 #include "base/mem.h"
-#include "formats/load_weights.h"
 #include "formats/model_file.h"
-#include "ops/fuse.h"
+#include "formats/weights/load_weights.h"
+#include "ops/detection/rpn_nms.h"
 #include "ops/ops.h"
-#include "ops/rpn_nms.h"
+#include "passes/fuse.h"
 
 #include <assay/span.h>
 

@@ -3,6 +3,7 @@
 
 #include "base/cgroup.h"
 #include "base/clock.h"
+#include "base/scanner.h"
 #include "machine/machine.h"
 
 #include <dirent.h>
@@ -133,16 +134,20 @@ static double read_migrations(int fd)
 /* "running waiting slices", nanoseconds. */
 static double read_wait_ms(int fd)
 {
-    unsigned long long running, waiting;
+    uint64_t running, waiting;
+    const char *at;
     char text[96];
     ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
 
     if (n <= 0)
         return NAN;
     text[n] = '\0';
-    return sscanf(text, "%llu %llu", &running, &waiting) == 2
-               ? (double)waiting / 1e6
-               : NAN;
+    at = text;
+    if (!scan_number(&at, UINT64_MAX, &running))
+        return NAN;
+    scan_blanks(&at);
+    return scan_number(&at, UINT64_MAX, &waiting) ? (double)waiting / 1e6
+                                                  : (double)NAN;
 }
 
 static double read_frequency(int processor)

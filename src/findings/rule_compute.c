@@ -3,7 +3,7 @@
 #include "findings/evidence_internal.h"
 
 /* The leaf of that kind with the most to save, below half of the peak. */
-static uint32_t find_worst(const struct evidence *evidence)
+static uint32_t compute_find_worst(const struct evidence *evidence)
 {
     static const double far_below = 0.5;
     uint32_t worst = RUN_NONE;
@@ -23,7 +23,7 @@ static uint32_t find_worst(const struct evidence *evidence)
 void rule_compute(const struct evidence *evidence, struct finding *finding)
 {
     static const double worth_telling = 0.01;
-    uint32_t scope = find_worst(evidence);
+    uint32_t scope = compute_find_worst(evidence);
     const struct bound *bound;
     char path[FINDING_PATH], time[FINDING_TIME], share[UNITS_MAX];
 

@@ -24,7 +24,7 @@ static bool is_latent(const struct evidence *evidence, uint32_t scope)
 }
 
 /* The outermost scopes of that kind only: what is inside is part of them. */
-static uint32_t find_worst(const struct evidence *evidence)
+static uint32_t latency_find_worst(const struct evidence *evidence)
 {
     uint32_t worst = RUN_NONE;
 
@@ -41,7 +41,7 @@ static uint32_t find_worst(const struct evidence *evidence)
 void rule_latency(const struct evidence *evidence, struct finding *finding)
 {
     static const double worth_telling = 0.01;
-    uint32_t scope = find_worst(evidence);
+    uint32_t scope = latency_find_worst(evidence);
     const struct bound *bound;
     char path[FINDING_PATH], time[FINDING_TIME], share[UNITS_MAX];
 

@@ -1,5 +1,5 @@
-/* formats/mapped_file.c - see mapped_file.h. */
-#include "formats/mapped_file.h"
+/* formats/mapped_file.c - see mapped_file_internal.h. */
+#include "formats/mapped_file_internal.h"
 
 #include "base/file.h"
 #include "base/file_guard.h"

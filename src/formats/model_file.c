@@ -2,15 +2,15 @@
 #include "formats/model_file.h"
 
 #include "base/file.h"
-#include "formats/keras.h"
+#include "formats/keras/keras.h"
 #include "formats/model_kind.h"
-#include "formats/net.h"
+#include "formats/net/net.h"
 
 #include <string.h>
 #include <unistd.h>
 
-static bool is_chosen(const struct graph *graph, size_t input,
-                      const struct onnx_shape_choice *choice)
+static bool model_file_is_chosen(const struct graph *graph, size_t input,
+                                 const struct onnx_shape_choice *choice)
 {
     const char *name = graph_value(graph, graph_input_at(graph, input))->name;
 
@@ -19,9 +19,10 @@ static bool is_chosen(const struct graph *graph, size_t input,
 }
 
 /* The user's sizes for those that the file leaves free. */
-static enum assay_status choose_shape(struct graph *graph,
-                                      const struct onnx_shape_choice *choice,
-                                      struct error *err)
+static enum assay_status
+model_file_choose_shape(struct graph *graph,
+                        const struct onnx_shape_choice *choice,
+                        struct error *err)
 {
     char have[64], want[64];
 
@@ -29,7 +30,7 @@ static enum assay_status choose_shape(struct graph *graph,
         const struct shape *shape = graph_input_shape(graph, i);
         bool fits;
 
-        if (!is_chosen(graph, i, choice))
+        if (!model_file_is_chosen(graph, i, choice))
             continue;
         if (!shape) /* any will do */
             shape = &choice->shape;
@@ -57,7 +58,7 @@ static enum assay_status choose_shapes(const char *path,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < options->n_shapes; i++) {
-        st = choose_shape(*graph, &options->shapes[i], err);
+        st = model_file_choose_shape(*graph, &options->shapes[i], err);
         if (st)
             error_context(err, "reading %s", path);
     }

@@ -4,7 +4,7 @@
 #ifndef FORMATS_MODEL_FILE_H
 #define FORMATS_MODEL_FILE_H
 
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 
 /* onnx_load(), or keras_load() where the file begins as HDF5 or as a zip
  * archive, or net_load() where it begins as a network description, which no

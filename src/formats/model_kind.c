@@ -1,11 +1,12 @@
 /* formats/model_kind.c - see model_kind.h. */
 #include "formats/model_kind.h"
 
-#include "formats/checkpoint.h"
-#include "formats/mapped_file.h"
-#include "formats/net.h"
-#include "formats/torch_values.h"
-#include "formats/zip_index.h"
+#include "base/str.h"
+#include "formats/mapped_file_internal.h"
+#include "formats/net/net.h"
+#include "formats/torch/torch_values_internal.h"
+#include "formats/weights/checkpoint.h"
+#include "formats/zip_index_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,13 +24,6 @@ struct suspect {
     const unsigned char *bytes;
     size_t n;
 };
-
-static bool ends_with(const char *text, size_t n, const char *ending)
-{
-    size_t n_ending = strlen(ending);
-
-    return n >= n_ending && memcmp(text + n - n_ending, ending, n_ending) == 0;
-}
 
 static bool has_at(const struct suspect *suspect, size_t at, const char *magic,
                    size_t n)
@@ -49,8 +43,8 @@ static const char *shown_path(const char *path)
     return slash && strlen(slash + 1) <= most ? slash + 1 : path + n - most;
 }
 
-static enum assay_status tell(const struct suspect *suspect, const char *what,
-                              struct error *err)
+static enum assay_status model_kind_tell(const struct suspect *suspect,
+                                         const char *what, struct error *err)
 {
     return error_set(err, ASSAY_BAD_INPUT, "reading %s: %s",
                      shown_path(suspect->path), what);
@@ -74,7 +68,7 @@ static enum assay_status tell_torch(const struct suspect *suspect,
 
     checkpoint_free(checkpoint);
     if (!st)
-        return tell(
+        return model_kind_tell(
             suspect,
             "it holds weights and no model; name a built-in model and "
             "give it as --weights, or export the model as ONNX: " EXPORT_LINE(
@@ -94,10 +88,11 @@ static enum assay_status tell_torch(const struct suspect *suspect,
 static enum assay_status tell_script(const struct suspect *suspect,
                                      struct error *err)
 {
-    return tell(suspect,
-                "it is a TorchScript model, which PyTorch alone runs; export "
-                "it as ONNX: " EXPORT_LINE("torch.jit.load('FILE')"),
-                err);
+    return model_kind_tell(
+        suspect,
+        "it is a TorchScript model, which PyTorch alone runs; export "
+        "it as ONNX: " EXPORT_LINE("torch.jit.load('FILE')"),
+        err);
 }
 
 /* ---- archives ----------------------------------------------------------- */
@@ -118,10 +113,10 @@ static void note_entry(struct contents *contents, const char *name, size_t n)
         n == sizeof config - 1 && memcmp(name, config, n) == 0;
     contents->has_code |=
         folder && n > folder + 5 && memcmp(name + folder, "code/", 5) == 0;
-    contents->has_constants |= ends_with(name, n, "/constants.pkl");
-    contents->has_pickle |= ends_with(name, n, "data.pkl");
-    contents->has_saved_model |= ends_with(name, n, "saved_model.pb");
-    contents->n_arrays += ends_with(name, n, ".npy");
+    contents->has_constants |= str_ends_with_n(name, n, "/constants.pkl");
+    contents->has_pickle |= str_ends_with_n(name, n, "data.pkl");
+    contents->has_saved_model |= str_ends_with_n(name, n, "saved_model.pb");
+    contents->n_arrays += str_ends_with_n(name, n, ".npy");
 }
 
 static const char saved_model[] =
@@ -144,16 +139,18 @@ static enum assay_status check_contents(const struct suspect *suspect,
     if (contents.has_pickle)
         return tell_torch(suspect, err);
     if (contents.has_saved_model)
-        return tell(suspect, saved_model, err);
+        return model_kind_tell(suspect, saved_model, err);
     if (contents.n_arrays && contents.n_arrays == index->n)
-        return tell(suspect,
-                    "it holds arrays of NumPy and no model; ONNX and Keras "
-                    "files are read",
-                    err);
-    return tell(suspect,
-                "it is a zip archive that neither Keras nor PyTorch wrote; "
-                "unpack it where the model lies inside",
-                err);
+        return model_kind_tell(
+            suspect,
+            "it holds arrays of NumPy and no model; ONNX and Keras "
+            "files are read",
+            err);
+    return model_kind_tell(
+        suspect,
+        "it is a zip archive that neither Keras nor PyTorch wrote; "
+        "unpack it where the model lies inside",
+        err);
 }
 
 static enum assay_status check_zip(const struct suspect *suspect,
@@ -240,7 +237,7 @@ static bool is_safetensors(const struct suspect *suspect)
 /* ---- texts -------------------------------------------------------------- */
 
 /* Whether it begins with nothing but text: no format that is read does. */
-static bool is_text(const struct suspect *suspect)
+static bool model_kind_is_text(const struct suspect *suspect)
 {
     enum { looked_at = 512 };
     size_t n = suspect->n < looked_at ? suspect->n : looked_at;
@@ -261,26 +258,30 @@ static enum assay_status tell_text(const struct suspect *suspect,
 
     while (i + 1 < suspect->n && strchr(" \t\n\r\f", suspect->bytes[i]))
         i++;
-    if (ends_with(suspect->path, strlen(suspect->path), ".py"))
-        return tell(suspect,
-                    "it is Python, which is not run; export the model as "
-                    "ONNX: " EXPORT_LINE("model"),
-                    err);
+    if (str_ends_with(suspect->path, ".py"))
+        return model_kind_tell(
+            suspect,
+            "it is Python, which is not run; export the model as "
+            "ONNX: " EXPORT_LINE("model"),
+            err);
     if (suspect->bytes[i] == '<')
-        return tell(suspect,
-                    "it is a web page or XML and no model; if it was "
-                    "downloaded, fetch the file itself",
-                    err);
+        return model_kind_tell(
+            suspect,
+            "it is a web page or XML and no model; if it was "
+            "downloaded, fetch the file itself",
+            err);
     if (suspect->bytes[i] == '{')
-        return tell(suspect,
-                    "it is JSON and no model; assay import reads traces, and a "
-                    "Keras model is read as model.save('model.keras') writes "
-                    "it",
-                    err);
-    return tell(suspect,
-                "it is a text and no model; ONNX and Keras files and .net "
-                "descriptions are read",
-                err);
+        return model_kind_tell(
+            suspect,
+            "it is JSON and no model; assay import reads traces, and a "
+            "Keras model is read as model.save('model.keras') writes "
+            "it",
+            err);
+    return model_kind_tell(
+        suspect,
+        "it is a text and no model; ONNX and Keras files and .net "
+        "descriptions are read",
+        err);
 }
 
 /* ---- all of them -------------------------------------------------------- */
@@ -295,19 +296,19 @@ enum assay_status model_kind_check_bytes(const char *path, struct buffer *file,
 
     if (net_is(suspect.bytes, suspect.n))
         return ASSAY_OK;
-    if (ends_with(path, strlen(path), "saved_model.pb"))
-        return tell(&suspect, saved_model, err);
+    if (str_ends_with(path, "saved_model.pb"))
+        return model_kind_tell(&suspect, saved_model, err);
     if (has_at(&suspect, 0, "PK\3\4", 4))
         return check_zip(&suspect, err);
     if (has_at(&suspect, 0, legacy, sizeof legacy - 1))
         return tell_torch(&suspect, err);
     if (is_safetensors(&suspect))
-        return tell(&suspect, weights, err);
+        return model_kind_tell(&suspect, weights, err);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (has_at(&suspect, others[i].at, others[i].magic, others[i].n))
-            return tell(&suspect, others[i].what, err);
+            return model_kind_tell(&suspect, others[i].what, err);
     }
-    return is_text(&suspect) ? tell_text(&suspect, err) : ASSAY_OK;
+    return model_kind_is_text(&suspect) ? tell_text(&suspect, err) : ASSAY_OK;
 }
 
 /* Says what is in a folder, where that helps. */
@@ -328,22 +329,23 @@ static enum assay_status tell_folder(const char *path, struct error *err)
 
         is_saved_model |= strcmp(entry->d_name, "saved_model.pb") == 0;
         for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-            if (ends_with(entry->d_name, n, models[i]) && n < sizeof file &&
+            if (str_ends_with_n(entry->d_name, n, models[i]) &&
+                n < sizeof file &&
                 (!file[0] || strcmp(entry->d_name, file) < 0))
                 memcpy(file, entry->d_name, n + 1);
         }
     }
     closedir(folder);
     if (is_saved_model)
-        return tell(&suspect, saved_model, err);
+        return model_kind_tell(&suspect, saved_model, err);
     if (file[0])
         return error_set(err, ASSAY_BAD_INPUT,
                          "reading %s: it is a folder; name the model in it, "
                          "%s/%s",
                          shown_path(path), shown_path(path), file);
-    return tell(&suspect,
-                "it is a folder without a model; ONNX and Keras files are read",
-                err);
+    return model_kind_tell(
+        &suspect,
+        "it is a folder without a model; ONNX and Keras files are read", err);
 }
 
 enum assay_status model_kind_check(const char *path, struct error *err)

@@ -1,13 +1,13 @@
-/* formats/zip_index.c - see zip_index.h.
+/* formats/zip_index.c - see zip_index_internal.h.
  *
  * Layout and signatures are those of PKWARE's APPNOTE.TXT, sections 4.3.6 to
  * 4.3.16 and 4.5.3. */
-#include "formats/zip_index.h"
+#include "formats/zip_index_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "formats/crc32.h"
-#include "formats/little_endian.h"
+#include "formats/crc32_internal.h"
+#include "formats/little_endian_internal.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -166,8 +166,9 @@ static bool read_central(const struct archive *archive, uint64_t *at,
 }
 
 /* The local header repeats the name and may have other extra fields. */
-static bool locate(const struct archive *archive, const struct header *header,
-                   struct zip_entry *entry)
+static bool zip_index_locate(const struct archive *archive,
+                             const struct header *header,
+                             struct zip_entry *entry)
 {
     const unsigned char *local;
     uint64_t skip;
@@ -192,9 +193,9 @@ static bool locate(const struct archive *archive, const struct header *header,
     return true;
 }
 
-static enum assay_status add_entry(struct zip_index *index,
-                                   const struct zip_entry *entry,
-                                   struct error *err)
+static enum assay_status zip_index_add_entry(struct zip_index *index,
+                                             const struct zip_entry *entry,
+                                             struct error *err)
 {
     struct zip_entry *moved = vec_reserve(index->entries, &index->capacity,
                                           index->n + 1, sizeof *moved);
@@ -224,11 +225,12 @@ enum assay_status zip_index_read(struct zip_index *index,
         struct zip_entry entry;
         struct header header;
 
-        if (!read_central(&all, &at, &header) || !locate(&all, &header, &entry))
+        if (!read_central(&all, &at, &header) ||
+            !zip_index_locate(&all, &header, &entry))
             return error_set(err, ASSAY_BAD_INPUT,
                              "entry %llu of the zip archive is damaged",
                              (unsigned long long)i);
-        st = add_entry(index, &entry, err);
+        st = zip_index_add_entry(index, &entry, err);
     }
     return st;
 }

@@ -62,8 +62,8 @@ const char *graph_class(const struct graph *graph)
 }
 
 /* "parent path.name" in the graph's memory; just name under the model. */
-static const char *join_path(struct graph *graph, uint32_t parent,
-                             const char *name)
+static const char *graph_join_path(struct graph *graph, uint32_t parent,
+                                   const char *name)
 {
     struct str path = {0};
     const char *kept = NULL;
@@ -76,10 +76,10 @@ static const char *join_path(struct graph *graph, uint32_t parent,
     return kept;
 }
 
-static enum assay_status scope_append(struct graph *graph,
-                                      const struct str *key,
-                                      const struct graph_scope *scope,
-                                      uint32_t *id)
+static enum assay_status graph_scope_append(struct graph *graph,
+                                            const struct str *key,
+                                            const struct graph_scope *scope,
+                                            uint32_t *id)
 {
     struct graph_scope *moved =
         vec_reserve(graph->scopes, &graph->scopes_capacity, graph->n_scopes + 1,
@@ -115,11 +115,11 @@ enum assay_status graph_scope_add(struct graph *graph, uint32_t parent,
             .parent = parent,
             .name = arena_strdup(&graph->memory, name),
             .class_name = arena_strdup(&graph->memory, class_name),
-            .path = join_path(graph, parent, name),
+            .path = graph_join_path(graph, parent, name),
             .is_container = is_container,
         };
 
-        st = scope_append(graph, &key, &scope, id);
+        st = graph_scope_append(graph, &key, &scope, id);
     }
     str_release(&key);
     return st ? error_nomem(err, strlen(name), "the name of a module")
@@ -201,7 +201,7 @@ enum assay_status graph_parameter(struct graph *graph, uint32_t scope,
 {
     struct value parameter = {.kind = kind,
                               .dtype = dtype,
-                              .name = join_path(graph, scope, name),
+                              .name = graph_join_path(graph, scope, name),
                               .shape = *shape,
                               .producer = GRAPH_NONE,
                               .scope = scope};

@@ -79,8 +79,9 @@ static enum assay_status add_layer(struct layers *layers,
 }
 
 /* What is_counted says of a value: it belongs to a layer before. */
-static void add_parameters(struct layer *layer, const struct graph *graph,
-                           const struct node *node, bool *is_counted)
+static void layers_add_parameters(struct layer *layer,
+                                  const struct graph *graph,
+                                  const struct node *node, bool *is_counted)
 {
     for (size_t i = 0; i < node->n_inputs; i++) {
         uint32_t id = node->inputs[i];
@@ -99,8 +100,8 @@ static void add_parameters(struct layer *layer, const struct graph *graph,
     }
 }
 
-static void add_call(struct layer *layer, const struct node *node,
-                     const struct survey *survey, size_t at)
+static void layers_add_call(struct layer *layer, const struct node *node,
+                            const struct survey *survey, size_t at)
 {
     layer->calls++;
     for (size_t i = 0; i < node->n_outputs; i++) {
@@ -115,7 +116,7 @@ static void add_call(struct layer *layer, const struct node *node,
     layer->flops += survey->costs[at].flops;
 }
 
-static void add_up(struct layers *layers, const struct graph *graph)
+static void layers_add_up(struct layers *layers, const struct graph *graph)
 {
     struct layer *total = &layers->total;
 
@@ -150,11 +151,11 @@ enum assay_status layers_list(struct layers *layers, const struct graph *graph,
             st = add_layer(layers, graph, node, err);
         if (st)
             break;
-        add_parameters(&layers->items[at], graph, node, is_counted);
-        add_call(&layers->items[at], node, survey, i);
+        layers_add_parameters(&layers->items[at], graph, node, is_counted);
+        layers_add_call(&layers->items[at], node, survey, i);
     }
     if (!st)
-        add_up(layers, graph);
+        layers_add_up(layers, graph);
     map_release(&index.numbers);
     str_release(&index.key);
     mem_free(is_counted);

@@ -40,8 +40,9 @@ static struct graph **copy_bodies(struct graph *graph,
 }
 
 /* New values of a node, from output `first` on. */
-static enum assay_status make_outputs(struct graph *graph, size_t node,
-                                      size_t first, size_t n, uint32_t *outputs)
+static enum assay_status node_make_outputs(struct graph *graph, size_t node,
+                                           size_t first, size_t n,
+                                           uint32_t *outputs)
 {
     struct value *moved =
         vec_reserve(graph->values, &graph->values_capacity, graph->n_values + n,
@@ -88,7 +89,7 @@ enum assay_status graph_node_add(struct graph *graph,
     if (moved)
         graph->nodes = moved;
     if (!moved || !node.attrs || !node.name || !node.inputs || !node.bodies ||
-        make_outputs(graph, graph->n_nodes, 0, node.n_outputs, outputs))
+        node_make_outputs(graph, graph->n_nodes, 0, node.n_outputs, outputs))
         return error_nomem(err, sizeof node, "the nodes of a model");
     node.outputs = copy_ids(graph, outputs, node.n_outputs);
     if (!node.outputs)
@@ -208,7 +209,7 @@ enum assay_status graph_output_append(struct graph *graph, size_t node,
     struct node *to = &graph->nodes[node];
     uint32_t *grown = NULL;
 
-    if (!make_outputs(graph, node, to->n_outputs, 1, value))
+    if (!node_make_outputs(graph, node, to->n_outputs, 1, value))
         grown = append_id(graph, to->outputs, to->n_outputs, *value);
     if (!grown)
         return error_nomem(err, sizeof *grown, "the nodes of a model");

@@ -1,15 +1,19 @@
 /* graph/op_class.h - what every op answers, whoever executes it.
  *
- * One const struct op_class an op, in the op's own file (src/ops). The graph,
- * the backends and the engine call ops only through it.
+ * One const struct op_class per op, in the op's own file (src/ops). The graph,
+ * the backends, the engine, the passes, the writers of files and the
+ * predictions call ops only through it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef GRAPH_OP_CLASS_H
 #define GRAPH_OP_CLASS_H
 
+#include "graph/attr_field.h"
 #include "tensor/tensor.h"
 
+struct channels;
 struct node;
+struct onnx_sink;
 
 /* What one execution costs, from the shapes that really ran. */
 struct cost {
@@ -93,6 +97,31 @@ struct op_reads {
     uint64_t inputs, outputs;
 };
 
+/* What a prediction counts a layer as. Views need no answer: they are what they
+ * show. */
+enum counted {
+    COUNTED_NOT, /* predictions know nothing like it, and say so */
+    COUNTED_CONV,
+    COUNTED_PRODUCT,
+    COUNTED_NORM,
+    COUNTED_RELU,       /* an activation: backward passes keep its output */
+    COUNTED_ACTIVATION, /* ... its input */
+    COUNTED_ADD,
+    COUNTED_MUL, /* backward passes keep its inputs */
+    COUNTED_CONCAT,
+    COUNTED_MAX_POOL,
+    COUNTED_AVG_POOL,
+    COUNTED_MEAN, /* backward passes keep nothing */
+    COUNTED_PASS  /* as if its input went on: dropout */
+};
+
+/* What else a prediction needs to know of a layer. */
+struct layer_numbers {
+    int64_t stride[2], pad[2], groups; /* COUNTED_CONV, over two dimensions */
+    int64_t summed; /* COUNTED_PRODUCT: how many numbers make a sum */
+    double taps;    /* COUNTED_MAX_POOL: how many values a window holds */
+};
+
 struct op_class {
     const char *name; /* "Conv2d": unique in the list of ops */
     size_t attrs_bytes;
@@ -156,6 +185,29 @@ struct op_class {
      * floating point types, and of integers that fit into one, before, and
      * outputs of float32 to the type of the first input after. */
     bool is_f32;
+
+    /* ---- what an op is to those who do not run it ---- */
+
+    /* Its attributes by name, for text (ops/attr_fields.h). NULL: it has none,
+     * or it does not list them and cannot be written as text. */
+    const struct attr_field *fields;
+
+    /* Which channels go together, for pruning (ops/channels.h). NULL: all that
+     * it reads stays. */
+    void (*channels)(struct channels *channels, const struct node *node);
+
+    /* Writes the node as ONNX has it (ops/onnx_sink.h). NULL: ONNX has no op
+     * that does the same. */
+    void (*to_onnx)(struct onnx_sink *to);
+
+    /* For predictions. describe() gets the first two inputs and the first
+     * output, whose shapes are known. NULL: what it is counted as says it all.
+     */
+    enum counted counted;
+    void (*describe)(const struct node *node,
+                     const struct tensor *const *inputs,
+                     const struct tensor *outputs,
+                     struct layer_numbers *numbers);
 };
 
 #endif

@@ -21,8 +21,9 @@ void survey_release(struct survey *survey)
     *survey = (struct survey){0};
 }
 
-static enum assay_status
-make_tables(struct survey *survey, const struct graph *graph, struct error *err)
+static enum assay_status survey_make_tables(struct survey *survey,
+                                            const struct graph *graph,
+                                            struct error *err)
 {
     enum assay_status st = pool_new(&survey->pool, err);
 
@@ -83,8 +84,8 @@ static bool list_inputs(const struct survey *survey, const struct node *node,
     return true;
 }
 
-static enum assay_status check_outputs(const struct tensor *outputs, size_t n,
-                                       struct error *err)
+static enum assay_status survey_check_outputs(const struct tensor *outputs,
+                                              size_t n, struct error *err)
 {
     char text[64];
     size_t elements;
@@ -97,9 +98,9 @@ static enum assay_status check_outputs(const struct tensor *outputs, size_t n,
     return ASSAY_OK;
 }
 
-static void count_cost(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs, struct cost *cost)
+static void survey_count_cost(const struct node *node,
+                              const struct tensor *const *inputs,
+                              const struct tensor *outputs, struct cost *cost)
 {
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (inputs[i])
@@ -111,8 +112,8 @@ static void count_cost(const struct node *node,
         node->op->cost(node, inputs, outputs, cost);
 }
 
-static void name_node(const struct graph *graph, const struct node *node,
-                      struct error *err)
+static void survey_name_node(const struct graph *graph, const struct node *node,
+                             struct error *err)
 {
     const char *path = node->scope == GRAPH_NONE
                            ? graph_name(graph)
@@ -144,9 +145,11 @@ static bool can_compute(const struct node *node,
 }
 
 /* A kernel that fails leaves the data unknown. */
-static enum assay_status compute(struct survey *survey, const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status survey_compute(struct survey *survey,
+                                        const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     struct op_context context = {.pool = survey->pool, .n_threads = 1};
     struct tensor made[max_tensors] = {{0}};
@@ -196,14 +199,14 @@ static enum assay_status survey_node(struct survey *survey,
         return ASSAY_OK;
     }
     if (!st)
-        st = check_outputs(outputs, node->n_outputs, &of_node);
+        st = survey_check_outputs(outputs, node->n_outputs, &of_node);
     if (st) {
-        name_node(graph, node, &of_node);
+        survey_name_node(graph, node, &of_node);
         return error_set(err, st, "%s", of_node.text);
     }
-    count_cost(node, inputs, outputs, &survey->costs[at]);
+    survey_count_cost(node, inputs, outputs, &survey->costs[at]);
     if (can_compute(node, inputs, outputs))
-        st = compute(survey, node, inputs, outputs, err);
+        st = survey_compute(survey, node, inputs, outputs, err);
     if (!st)
         keep_outputs(survey, node, outputs);
     return st;
@@ -212,7 +215,7 @@ static enum assay_status survey_node(struct survey *survey,
 enum assay_status survey_graph(struct survey *survey, const struct graph *graph,
                                const struct shape *inputs, struct error *err)
 {
-    enum assay_status st = make_tables(survey, graph, err);
+    enum assay_status st = survey_make_tables(survey, graph, err);
 
     if (!st) {
         take_given(survey, graph);

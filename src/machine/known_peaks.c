@@ -137,7 +137,7 @@ void known_peaks_join(struct known_peaks *into, const struct known_peaks *from)
 }
 
 /* What is behind the key of a line, which is changed. */
-static bool parse_line(char *at, struct known_peaks *known)
+static bool known_peaks_parse_line(char *at, struct known_peaks *known)
 {
     known_peaks_forget(known);
     while (at) {
@@ -165,7 +165,7 @@ static char *first_line(struct str *text)
 
 /* Cuts off the line that begins at *at, and goes on to the next; NULL where
  * there is no whole line any more. */
-static char *next_line(char **at)
+static char *known_peaks_next_line(char **at)
 {
     char *line = *at, *end = strchr(line, '\n');
 
@@ -193,9 +193,9 @@ bool known_peaks_find(const char *path, const char *key,
     known_peaks_forget(out);
     if (!file_read(path, max_file_bytes, &text, NULL))
         at = first_line(&text);
-    while (at && !is_found && (line = next_line(&at)) != NULL) {
+    while (at && !is_found && (line = known_peaks_next_line(&at)) != NULL) {
         if (has_key(line, key))
-            is_found = parse_line(line + strlen(key) + 1, out);
+            is_found = known_peaks_parse_line(line + strlen(key) + 1, out);
     }
     if (!is_found)
         known_peaks_forget(out);
@@ -241,7 +241,7 @@ enum assay_status known_peaks_put(const char *path, const char *key,
     write_known(output_sink(output), key, known);
     if (!file_read(path, max_file_bytes, &text, NULL))
         at = first_line(&text);
-    while (at && (line = next_line(&at)) != NULL) {
+    while (at && (line = known_peaks_next_line(&at)) != NULL) {
         if (!has_key(line, key) && strchr(line, '\t'))
             sink_printf(output_sink(output), "%s\n", line);
     }

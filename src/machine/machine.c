@@ -78,8 +78,8 @@ static void write_now(char *text, size_t size)
         (void)strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-static enum assay_status measure(const struct machine_options *options,
-                                 struct machine *out, struct error *err)
+static enum assay_status machine_measure(const struct machine_options *options,
+                                         struct machine *out, struct error *err)
 {
     struct machine_probe probe = {
         .backend = options->backend,
@@ -109,7 +109,7 @@ static enum assay_status measure_and_keep(const struct machine_options *options,
                                           struct error *err)
 {
     struct known_peaks before;
-    enum assay_status st = measure(options, out, err);
+    enum assay_status st = machine_measure(options, out, err);
 
     if (st || !options->path)
         return st;

@@ -5,15 +5,18 @@
 #include <math.h>
 #include <stdio.h>
 
-static enum assay_status set_number(struct run *run, const char *key,
-                                    double value, struct error *err)
+static enum assay_status machine_facts_set_number(struct run *run,
+                                                  const char *key, double value,
+                                                  struct error *err)
 {
     return isfinite(value) ? run_fact_printf(run, err, key, "%.6g", value)
                            : ASSAY_OK;
 }
 
-static enum assay_status set_text(struct run *run, const char *key,
-                                  const char *text, struct error *err)
+static enum assay_status machine_facts_set_text(struct run *run,
+                                                const char *key,
+                                                const char *text,
+                                                struct error *err)
 {
     return text[0] ? run_fact_set(run, key, text, err) : ASSAY_OK;
 }
@@ -31,7 +34,7 @@ static enum assay_status set_caches(const struct peaks *peaks, struct run *run,
         st = run_fact_printf(run, err, key, "%.0f", cache->bytes);
         snprintf(key, sizeof key, "machine.l%d_gbs", cache->level);
         if (!st)
-            st = set_number(run, key, cache->gbs, err);
+            st = machine_facts_set_number(run, key, cache->gbs, err);
     }
     return st;
 }
@@ -45,17 +48,20 @@ static enum assay_status set_texts(const struct machine *machine,
 
     machine_topology_text(&machine->topology, topology, sizeof topology);
     machine_caches_text(&machine->topology, caches, sizeof caches);
-    st = set_text(run, "machine.topology", topology, err);
+    st = machine_facts_set_text(run, "machine.topology", topology, err);
     if (!st)
-        st = set_text(run, "machine.caches", caches, err);
+        st = machine_facts_set_text(run, "machine.caches", caches, err);
     if (!st)
-        st = set_text(run, "machine.peaks_measured", machine->known.when, err);
+        st = machine_facts_set_text(run, "machine.peaks_measured",
+                                    machine->known.when, err);
     if (!st)
-        st = set_text(run, "machine.governor", machine->state.governor, err);
+        st = machine_facts_set_text(run, "machine.governor",
+                                    machine->state.governor, err);
     if (!st && machine_missing(&machine->offers, &missing))
         st = error_nomem(err, missing.n + 1, "what cannot be measured");
     if (!st)
-        st = set_text(run, "machine.missing", str_text(&missing), err);
+        st = machine_facts_set_text(run, "machine.missing", str_text(&missing),
+                                    err);
     str_release(&missing);
     return st;
 }
@@ -80,7 +86,8 @@ enum assay_status machine_set_facts(const struct machine *machine,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < sizeof numbers / sizeof *numbers; i++)
-        st = set_number(run, numbers[i].key, numbers[i].value, err);
+        st = machine_facts_set_number(run, numbers[i].key, numbers[i].value,
+                                      err);
     if (!st)
         st = set_caches(peaks, run, err);
     if (!st)

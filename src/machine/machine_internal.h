@@ -23,7 +23,8 @@ enum assay_status probe_layer_new(const struct backend_class *backend,
                                   const struct layer_shape *shape,
                                   struct probe_layer **out, struct error *err);
 void probe_layer_free(struct probe_layer *layer); /* accepts NULL */
-enum assay_status probe_layer_run(void *layer, struct error *err);
+/* context: the layer. */
+enum assay_status probe_layer_run(void *context, struct error *err);
 double probe_layer_flops(const struct probe_layer *layer); /* executed */
 
 /* ---- probe_memory.c: all threads through a piece of memory -----------------
@@ -41,10 +42,11 @@ struct probe_memory {
     uint64_t seen; /* so that what is read cannot be left out */
 };
 
-/* Each goes through a step, a part of it a thread; copying reads half a step
- * in the first half of the ring and writes it in the second. */
-enum assay_status probe_read(void *memory, struct error *err);
-enum assay_status probe_write(void *memory, struct error *err);
-enum assay_status probe_copy(void *memory, struct error *err);
+/* Each goes through a step of a struct probe_memory, a part of it a thread;
+ * copying reads half a step in the first half of the ring and writes it in the
+ * second. */
+enum assay_status probe_read(void *context, struct error *err);
+enum assay_status probe_write(void *context, struct error *err);
+enum assay_status probe_copy(void *context, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* machine/offers.c - what can be measured with on this machine, or why not. */
 #include "machine/machine.h"
 
-#include "machine/sysfs.h"
+#include "machine/sysfs_internal.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -70,8 +70,8 @@ static struct machine_offer find_energy(const char *root)
     return missing("no RAPL sensor: bare metal has one");
 }
 
-static struct machine_offer find_file(const char *root, const char *path,
-                                      const char *way)
+static struct machine_offer offers_find_file(const char *root, const char *path,
+                                             const char *way)
 {
     struct machine_offer offer = {.is_there = true};
 
@@ -83,10 +83,10 @@ void machine_offers(const char *root, machine_open_counter *open_counter,
 {
     out->counters = find_counters(root, open_counter);
     out->energy = find_energy(root);
-    out->frequency =
-        find_file(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
-                  "kept by the host");
-    out->throttling = find_file(
+    out->frequency = offers_find_file(
+        root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
+        "kept by the host");
+    out->throttling = offers_find_file(
         root,
         "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count",
         "kept by the host");

@@ -38,14 +38,14 @@ struct budget {
     int64_t deadline_ns;
 };
 
-static bool is_over(const struct budget *budget)
+static bool probe_is_over(const struct budget *budget)
 {
     return clock_now(&budget->probe->clock) >= budget->deadline_ns;
 }
 
-static enum assay_status measure(const struct budget *budget, double part,
-                                 struct probe_task task, double *rate,
-                                 struct error *err)
+static enum assay_status probe_measure(const struct budget *budget, double part,
+                                       struct probe_task task, double *rate,
+                                       struct error *err)
 {
     task.seconds = part * budget->probe->seconds;
     return probe_rate(&task, &budget->probe->clock, budget->deadline_ns, rate,
@@ -71,16 +71,17 @@ static enum assay_status measure_compute(const struct budget *budget,
         struct probe_layer *layer = NULL;
         double rate = NAN;
 
-        if (i > 0 && (clock_now(&probe->clock) >= end || is_over(budget)))
+        if (i > 0 && (clock_now(&probe->clock) >= end || probe_is_over(budget)))
             break;
         st = probe_layer_new(probe->backend, probe->n_threads, &shapes[i],
                              &layer, err);
         if (!st)
-            st = measure(budget, compute_part,
-                         (struct probe_task){.run = probe_layer_run,
-                                             .context = layer,
-                                             .work = probe_layer_flops(layer)},
-                         &rate, err);
+            st = probe_measure(
+                budget, compute_part,
+                (struct probe_task){.run = probe_layer_run,
+                                    .context = layer,
+                                    .work = probe_layer_flops(layer)},
+                &rate, err);
         peaks->gflops = fmax(peaks->gflops, rate);
         probe_layer_free(layer);
     }
@@ -90,7 +91,7 @@ static enum assay_status measure_compute(const struct budget *budget,
 enum { calls = 64 };
 
 /* Many calls of a kernel with next to nothing to do. */
-static enum assay_status launch(void *layer, struct error *err)
+static enum assay_status probe_launch(void *layer, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -110,10 +111,11 @@ static enum assay_status measure_launch(const struct budget *budget,
         probe_layer_new(probe->backend, probe->n_threads, &tiny, &layer, err);
 
     if (!st)
-        st = measure(
-            budget, launch_part,
-            (struct probe_task){.run = launch, .context = layer, .work = calls},
-            &rate, err);
+        st = probe_measure(budget, launch_part,
+                           (struct probe_task){.run = probe_launch,
+                                               .context = layer,
+                                               .work = calls},
+                           &rate, err);
     peaks->launch_ns = 1 / rate;
     probe_layer_free(layer);
     return st;
@@ -146,11 +148,11 @@ static enum assay_status measure_streams(const struct budget *budget,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < sizeof streams / sizeof *streams; i++)
-        st = measure(budget, memory_part,
-                     (struct probe_task){.run = streams[i].run,
-                                         .context = memory,
-                                         .work = (double)memory->step},
-                     streams[i].rate, err);
+        st = probe_measure(budget, memory_part,
+                           (struct probe_task){.run = streams[i].run,
+                                               .context = memory,
+                                               .work = (double)memory->step},
+                           streams[i].rate, err);
     return st;
 }
 
@@ -163,7 +165,8 @@ static enum assay_status measure_caches(const struct budget *budget,
     int last = machine_last_level(probe->topology);
     enum assay_status st = ASSAY_OK;
 
-    for (int level = 2; !st && level <= last && !is_over(budget); level++) {
+    for (int level = 2; !st && level <= last && !probe_is_over(budget);
+         level++) {
         uint64_t bytes =
             machine_cache_bytes(probe->topology, level, probe->n_threads);
         struct cache_peak cache = {.level = level, .bytes = (double)bytes};
@@ -176,20 +179,21 @@ static enum assay_status measure_caches(const struct budget *budget,
         part.step = part.bytes < whole->step ? part.bytes : whole->step;
         part.repeat = whole->step / part.step;
         part.at = 0;
-        st = measure(budget, cache_part,
-                     (struct probe_task){.run = probe_read,
-                                         .context = &part,
-                                         .work = (double)part.step *
-                                                 (double)part.repeat},
-                     &cache.gbs, err);
+        st = probe_measure(budget, cache_part,
+                           (struct probe_task){.run = probe_read,
+                                               .context = &part,
+                                               .work = (double)part.step *
+                                                       (double)part.repeat},
+                           &cache.gbs, err);
         if (cache.gbs > 0)
             peaks->caches[peaks->n_caches++] = cache;
     }
     return st;
 }
 
-static enum assay_status measure_memory(const struct budget *budget,
-                                        struct peaks *peaks, struct error *err)
+static enum assay_status probe_measure_memory(const struct budget *budget,
+                                              struct peaks *peaks,
+                                              struct error *err)
 {
     static const size_t most_step = 8 << 20;
     size_t bytes = memory_wanted(budget->probe);
@@ -227,7 +231,7 @@ enum assay_status machine_probe(const struct machine_probe *probe,
                             .write_gbs = NAN,
                             .copy_gbs = NAN,
                             .launch_ns = NAN};
-    st = measure_memory(&budget, peaks, err);
+    st = probe_measure_memory(&budget, peaks, err);
     if (!st)
         st = measure_launch(&budget, peaks, err);
     if (!st)

@@ -2,9 +2,9 @@
 #include "machine/machine_internal.h"
 
 #include "base/mem.h"
-#include "ops/conv2d.h"
-#include "ops/linear.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
+#include "ops/product/linear.h"
 
 struct probe_layer {
     struct pool *pool;
@@ -69,9 +69,9 @@ static enum assay_status add_conv(struct probe_layer *layer, uint32_t x,
     return st ? st : graph_node_add(layer->graph, &node, &y, err);
 }
 
-static enum assay_status add_product(struct probe_layer *layer, uint32_t x,
-                                     const struct layer_shape *shape,
-                                     struct error *err)
+static enum assay_status
+probe_compute_add_product(struct probe_layer *layer, uint32_t x,
+                          const struct layer_shape *shape, struct error *err)
 {
     struct shape weight = shape_of(2, shape->channels, shape->channels);
     struct linear_attrs attrs = {.has_relu = false};
@@ -89,9 +89,9 @@ static enum assay_status add_product(struct probe_layer *layer, uint32_t x,
     return st ? st : graph_node_add(layer->graph, &node, &y, err);
 }
 
-static enum assay_status build(struct probe_layer *layer,
-                               const struct layer_shape *shape,
-                               struct error *err)
+static enum assay_status probe_compute_build(struct probe_layer *layer,
+                                             const struct layer_shape *shape,
+                                             struct error *err)
 {
     enum assay_status st = graph_new(&layer->graph, err);
     uint32_t x;
@@ -101,12 +101,12 @@ static enum assay_status build(struct probe_layer *layer,
     if (st)
         return st;
     return shape->kernel ? add_conv(layer, x, shape, err)
-                         : add_product(layer, x, shape, err);
+                         : probe_compute_add_product(layer, x, shape, err);
 }
 
 /* The inputs of the only node. */
-static size_t find_inputs(const struct probe_layer *layer,
-                          const struct tensor **inputs)
+static size_t probe_compute_find_inputs(const struct probe_layer *layer,
+                                        const struct tensor **inputs)
 {
     const struct node *node = graph_node(layer->graph, 0);
 
@@ -120,8 +120,9 @@ static size_t find_inputs(const struct probe_layer *layer,
 
 enum { max_inputs = 8 };
 
-static enum assay_status forward(struct probe_layer *layer, struct tensor *y,
-                                 struct error *err)
+static enum assay_status probe_compute_forward(struct probe_layer *layer,
+                                               struct tensor *y,
+                                               struct error *err)
 {
     const struct node *node = graph_node(layer->graph, 0);
     const struct backend_class *class = layer->backend->class;
@@ -129,7 +130,7 @@ static enum assay_status forward(struct probe_layer *layer, struct tensor *y,
     enum assay_status st;
 
     *y = (struct tensor){0};
-    find_inputs(layer, inputs);
+    probe_compute_find_inputs(layer, inputs);
     if (class->can_run(layer->backend, node))
         return class->forward(layer->backend, &layer->context, node, 0, inputs,
                               y, err);
@@ -151,7 +152,7 @@ static void count_flops(struct probe_layer *layer, const struct tensor *y)
     const struct tensor *inputs[max_inputs];
     struct cost cost = {0};
 
-    find_inputs(layer, inputs);
+    probe_compute_find_inputs(layer, inputs);
     node->op->cost(node, inputs, y, &cost);
     cost.done_flops = 2 * cost.macs + cost.flops;
     if (backend->class->can_run(backend, node) && backend->class->executed)
@@ -159,10 +160,10 @@ static void count_flops(struct probe_layer *layer, const struct tensor *y)
     layer->flops = (double)cost.done_flops;
 }
 
-static enum assay_status start(struct probe_layer *layer,
-                               const struct backend_class *backend,
-                               const struct layer_shape *shape,
-                               struct error *err)
+static enum assay_status
+probe_compute_start(struct probe_layer *layer,
+                    const struct backend_class *backend,
+                    const struct layer_shape *shape, struct error *err)
 {
     struct backend_options options = {.n_threads = layer->context.n_threads,
                                       .is_plain = true};
@@ -177,7 +178,7 @@ static enum assay_status start(struct probe_layer *layer,
     if (!st)
         st = fill_tensor(layer->pool, &x, &layer->x, err);
     if (!st)
-        st = forward(layer, &y, err);
+        st = probe_compute_forward(layer, &y, err);
     if (st)
         return st;
     count_flops(layer, &y);
@@ -201,9 +202,9 @@ enum assay_status probe_layer_new(const struct backend_class *backend,
     layer->context =
         (struct op_context){.pool = layer->pool, .n_threads = n_threads};
     if (!st)
-        st = build(layer, shape, err);
+        st = probe_compute_build(layer, shape, err);
     if (!st)
-        st = start(layer, backend, shape, err);
+        st = probe_compute_start(layer, backend, shape, err);
     if (st) {
         probe_layer_free(layer);
         return st;
@@ -227,7 +228,7 @@ void probe_layer_free(struct probe_layer *layer)
 enum assay_status probe_layer_run(void *context, struct error *err)
 {
     struct tensor y;
-    enum assay_status st = forward(context, &y, err);
+    enum assay_status st = probe_compute_forward(context, &y, err);
 
     tensor_release(&y);
     return st;

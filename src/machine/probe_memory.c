@@ -25,7 +25,8 @@ static char *next_step(struct probe_memory *memory, size_t ring, size_t step)
     return memory->data + at;
 }
 
-VARIANTS(uint64_t, read_part, (const uint64_t *data, size_t n), (data, n))
+VARIANTS(uint64_t, probe_memory_read_part, (const uint64_t *data, size_t n),
+         (data, n))
 {
     uint64_t seen = 0;
 
@@ -48,8 +49,9 @@ enum assay_status probe_read(void *context, struct error *err)
         size_t end = part_begin(memory, memory->step, i + 1);
 
         for (size_t k = 0; k < memory->repeat; k++) {
-            seen ^= read_part((const uint64_t *)(const void *)(step + begin),
-                              (end - begin) / sizeof(uint64_t));
+            seen ^= probe_memory_read_part(
+                (const uint64_t *)(const void *)(step + begin),
+                (end - begin) / sizeof(uint64_t));
             /* Or the compiler would go through it once. */
             __asm__ volatile("" ::: "memory");
         }

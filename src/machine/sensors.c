@@ -1,7 +1,9 @@
 /* machine/sensors.c - frequency, heat, load and memory, as the kernel tells. */
 #include "machine/machine.h"
 
-#include "machine/sysfs.h"
+#include "base/decimal.h"
+#include "base/scanner.h"
+#include "machine/sysfs_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,13 +12,13 @@
 
 static const char cpu_folder[] = "sys/devices/system/cpu";
 
-static double plus(double sum, double value)
+static double sensors_plus(double sum, double value)
 {
     return isnan(value) ? sum : isnan(sum) ? value : sum + value;
 }
 
 /* Of the processors that say so, in kHz there. */
-static void read_frequency(const char *root, struct machine_state *out)
+static void sensors_read_frequency(const char *root, struct machine_state *out)
 {
     char online[1024];
     const char *at = online;
@@ -34,7 +36,7 @@ static void read_frequency(const char *root, struct machine_state *out)
         sum += khz > 0 ? khz : 0;
         n += khz > 0;
         out->max_mhz = fmax(out->max_mhz, most / 1e3);
-        out->throttled = plus(
+        out->throttled = sensors_plus(
             out->throttled,
             sysfs_number(root, "%s/cpu%d/thermal_throttle/core_throttle_count",
                          cpu_folder, cpu));
@@ -50,13 +52,16 @@ static void read_frequency(const char *root, struct machine_state *out)
 static double read_pressure(const char *root)
 {
     char line[128];
+    const char *at = line;
     double percent;
+    size_t n;
 
     if (!sysfs_line(line, sizeof line, root, "proc/pressure/cpu") ||
-        sscanf(line, "some avg10=%lf", &percent) != 1 ||
-        !(percent >= 0 && percent <= 100))
+        !scan_word(&at, "some avg10="))
         return NAN;
-    return percent / 100;
+    n = strspn(at, "0123456789.");
+    percent = decimal_double(at, n);
+    return n && percent <= 100 ? percent / 100 : (double)NAN;
 }
 
 static void read_memory(const char *root, struct machine_state *out)
@@ -68,9 +73,9 @@ static void read_memory(const char *root, struct machine_state *out)
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
     file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "MemTotal: %" SCNu64, &kib) == 1)
+        if (scan_field(line, "MemTotal", &kib))
             out->memory_bytes = (double)kib * 1024;
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+        if (scan_field(line, "MemAvailable", &kib))
             out->available_bytes = (double)kib * 1024;
     }
     if (file)
@@ -86,7 +91,7 @@ void machine_state(const char *root, struct machine_state *out)
                                   .pressure = read_pressure(root),
                                   .memory_bytes = NAN,
                                   .available_bytes = NAN};
-    read_frequency(root, out);
+    sensors_read_frequency(root, out);
     read_memory(root, out);
 }
 
@@ -96,13 +101,19 @@ bool machine_ticks(const char *root, struct machine_ticks *out)
 {
     uint64_t t[8] = {0};
     char line[256];
+    const char *at = line;
+    size_t n = 0;
 
     *out = (struct machine_ticks){0};
     if (!sysfs_line(line, sizeof line, root, "proc/stat") ||
-        sscanf(line,
-               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64 " %" SCNu64 " %" SCNu64,
-               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 4)
+        !scan_word(&at, "cpu "))
+        return false;
+    for (; n < 8; n++) {
+        scan_blanks(&at);
+        if (!scan_number(&at, UINT64_MAX, &t[n]))
+            break;
+    }
+    if (n < 4)
         return false;
     for (size_t i = 0; i < 8; i++)
         out->all += t[i];

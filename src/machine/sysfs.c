@@ -1,5 +1,5 @@
-/* machine/sysfs.c - see sysfs.h. */
-#include "machine/sysfs.h"
+/* machine/sysfs.c - see sysfs_internal.h. */
+#include "machine/sysfs_internal.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { max_path = 512 };
 
-static bool read_line(const char *path, char *line, size_t size)
+static bool sysfs_read_line(const char *path, char *line, size_t size)
 {
     FILE *file = fopen(path, "re");
     bool is_read;
@@ -45,7 +45,7 @@ bool sysfs_line(char *line, size_t size, const char *root, const char *format,
     va_start(args, format);
     is_made = make_path(path, root, format, args);
     va_end(args);
-    return is_made && read_line(path, line, size);
+    return is_made && sysfs_read_line(path, line, size);
 }
 
 double sysfs_number(const char *root, const char *format, ...)
@@ -58,7 +58,7 @@ double sysfs_number(const char *root, const char *format, ...)
     va_start(args, format);
     is_made = make_path(path, root, format, args);
     va_end(args);
-    if (!is_made || !read_line(path, line, sizeof line))
+    if (!is_made || !sysfs_read_line(path, line, sizeof line))
         return NAN;
     value = strtod(line, &end);
     return end != line && isfinite(value) ? value : NAN;

@@ -3,7 +3,7 @@
 
 #include "base/processor.h"
 #include "base/units.h"
-#include "machine/sysfs.h"
+#include "machine/sysfs_internal.h"
 
 #include <math.h>
 #include <stdio.h>

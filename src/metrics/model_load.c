@@ -5,9 +5,9 @@
 #include "base/cache.h"
 #include "base/mem.h"
 #include "base/processor.h"
-#include "formats/load_weights.h"
 #include "formats/model_file.h"
-#include "formats/published.h"
+#include "formats/weights/load_weights.h"
+#include "formats/weights/published.h"
 #include "run/run.h"
 
 #include <inttypes.h>
@@ -336,8 +336,7 @@ enum assay_status model_weights(struct assay_model *model, struct error *err)
     if (model->is_filled)
         return ASSAY_OK;
     if (!model->may_fill)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "%s was loaded without weights (--no-weights)",
+        return error_set(err, ASSAY_BAD_USAGE, "%s was loaded without weights",
                          graph_name(model->graph));
     st = model->options.weights
              ? load_checkpoint(model, err)

@@ -42,7 +42,7 @@ static enum assay_status open_session(struct assay_model *model,
 
     if (!st && !model->may_fill)
         st = error_set(err, ASSAY_BAD_USAGE,
-                       "%s was loaded without weights (--no-weights), and "
+                       "%s was loaded without weights, and "
                        "cannot be run",
                        graph_name(model->graph));
     options.warnings = &warnings;

@@ -4,8 +4,8 @@
 #ifndef METRICS_PROFILER_INTERNAL_H
 #define METRICS_PROFILER_INTERNAL_H
 
-#include "metrics/metric_child.h"
 #include "metrics/detection_metrics.h"
+#include "metrics/metric_child.h"
 #include "metrics/model_internal.h"
 #include "metrics/plugin.h"
 #include "metrics/registry.h"

@@ -84,7 +84,7 @@ enum assay_status profiler_measure(struct assay_profiler *profiler,
         return ASSAY_OK;
     if (!model->may_fill)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s was loaded without weights (--no-weights), and "
+                         "%s was loaded without weights, and "
                          "cannot be run",
                          graph_name(model->graph));
     job.warnings = &warnings;

@@ -1,9 +1,9 @@
 /* models/alexnet.c - AlexNet (Krizhevsky 2014). */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 static const struct pool_layer halving = {.kernel = 3, .stride = 2};
 
-static uint32_t build_features(struct builder *builder, uint32_t x)
+static uint32_t alexnet_build_features(struct builder *builder, uint32_t x)
 {
     static const struct {
         struct conv_layer conv;
@@ -34,9 +34,9 @@ static uint32_t build_features(struct builder *builder, uint32_t x)
     return x;
 }
 
-static enum assay_status build(const struct member *member,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err)
+static enum assay_status alexnet_build(const struct member *member,
+                                       const struct model_options *options,
+                                       struct graph **out, struct error *err)
 {
     enum { pooled = 6, hidden = 4096 };
     struct linear_layer wide = {.in = 256 * pooled * pooled, .out = hidden};
@@ -45,7 +45,7 @@ static enum assay_status build(const struct member *member,
     struct builder builder;
     uint32_t x = classifier_start(&builder, member, "AlexNet", options, err);
 
-    x = build_features(&builder, x);
+    x = alexnet_build_features(&builder, x);
     x = builder_adaptive_pool(&builder, "avgpool", pooled, x);
     x = builder_flatten(&builder, x);
     builder_enter(&builder, "classifier", "Sequential");
@@ -62,5 +62,5 @@ static enum assay_status build(const struct member *member,
 
 const struct family family_alexnet = {
     .task = TASK_CLASSIFICATION,
-    .build = build,
+    .build = alexnet_build,
 };

@@ -1,17 +1,17 @@
-/* models/builder.c - see builder.h. */
-#include "models/builder.h"
+/* models/builder.c - see builder_internal.h. */
+#include "models/builder_internal.h"
 
 #include "base/str.h"
-#include "ops/adaptive_avg_pool2d.h"
-#include "ops/batch_norm.h"
-#include "ops/clip.h"
-#include "ops/concat.h"
-#include "ops/conv2d.h"
-#include "ops/conv_transpose2d.h"
-#include "ops/dropout.h"
-#include "ops/linear.h"
-#include "ops/max_pool2d.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_transpose2d.h"
+#include "ops/math/clip.h"
+#include "ops/movement/concat.h"
+#include "ops/norm/batch_norm.h"
+#include "ops/norm/dropout.h"
 #include "ops/ops.h"
+#include "ops/pooling/adaptive_avg_pool2d.h"
+#include "ops/pooling/max_pool2d.h"
+#include "ops/product/linear.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,8 +45,8 @@ enum assay_status builder_finish(struct builder *builder, struct graph **out)
     return builder->st;
 }
 
-static void enter(struct builder *builder, const char *name,
-                  const char *class_name, bool is_container)
+static void builder_enter_scope(struct builder *builder, const char *name,
+                                const char *class_name, bool is_container)
 {
     if (!builder->st)
         builder->st =
@@ -57,13 +57,13 @@ static void enter(struct builder *builder, const char *name,
 void builder_enter(struct builder *builder, const char *name,
                    const char *class_name)
 {
-    enter(builder, name, class_name, false);
+    builder_enter_scope(builder, name, class_name, false);
 }
 
 void builder_enter_container(struct builder *builder, const char *name,
                              const char *class_name)
 {
-    enter(builder, name, class_name, true);
+    builder_enter_scope(builder, name, class_name, true);
 }
 
 const char *builder_index(struct builder *builder, int index)
@@ -75,7 +75,8 @@ const char *builder_index(struct builder *builder, int index)
 void builder_enter_index(struct builder *builder, int index,
                          const char *class_name)
 {
-    enter(builder, builder_index(builder, index), class_name, false);
+    builder_enter_scope(builder, builder_index(builder, index), class_name,
+                        false);
 }
 
 void builder_leave(struct builder *builder)
@@ -226,7 +227,8 @@ uint32_t builder_conv(struct builder *builder, const char *name,
                                   layer->kernel, layer->kernel);
     struct conv2d_attrs attrs = conv2d_defaults();
     double area = (double)(layer->kernel * layer->kernel);
-    double fan_in = (double)(layer->in / groups) * area;
+    int64_t depth = layer->in / groups;
+    double fan_in = (double)depth * area;
     uint32_t inputs[CONV2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     uint32_t y;
 

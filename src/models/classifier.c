@@ -1,7 +1,7 @@
 /* models/classifier.c - how every classifier begins and ends. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
-#include "ops/train_pass.h"
+#include "passes/train_pass.h"
 
 uint32_t classifier_start(struct builder *builder, const struct member *member,
                           const char *class_name,

@@ -1,6 +1,6 @@
 /* models/googlenet.c - GoogLeNet (Szegedy et al. 2014), with 3x3 convolutions
  * where the paper has 5x5, as torchvision has it. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 #include "ops/ops.h"
 
@@ -61,21 +61,21 @@ static uint32_t inception(struct builder *builder, const struct widths *w,
     return x;
 }
 
-static uint32_t shrink(struct builder *builder, const char *name,
-                       int64_t kernel, uint32_t x)
+static uint32_t googlenet_shrink(struct builder *builder, const char *name,
+                                 int64_t kernel, uint32_t x)
 {
     struct pool_layer layer = {.kernel = kernel, .stride = 2, .ceil = true};
 
     return builder_max_pool(builder, name, "MaxPool2d", &layer, x);
 }
 
-static uint32_t build_stem(struct builder *builder, uint32_t x)
+static uint32_t googlenet_build_stem(struct builder *builder, uint32_t x)
 {
     x = basic_conv(builder, "conv1", 3, 64, 7, 2, x);
-    x = shrink(builder, "maxpool1", 3, x);
+    x = googlenet_shrink(builder, "maxpool1", 3, x);
     x = basic_conv(builder, "conv2", 64, 64, 1, 1, x);
     x = basic_conv(builder, "conv3", 64, 192, 3, 1, x);
-    return shrink(builder, "maxpool2", 3, x);
+    return googlenet_shrink(builder, "maxpool2", 3, x);
 }
 
 /* A pooling behind those whose number changes next. */
@@ -97,14 +97,14 @@ static uint32_t build_inceptions(struct builder *builder, uint32_t x)
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         x = inception(builder, &blocks[i], x);
         if (i == last_of_3)
-            x = shrink(builder, "maxpool3", 3, x);
+            x = googlenet_shrink(builder, "maxpool3", 3, x);
         else if (i == last_of_4)
-            x = shrink(builder, "maxpool4", 2, x);
+            x = googlenet_shrink(builder, "maxpool4", 2, x);
     }
     return x;
 }
 
-static struct linear_layer dense(int64_t in, int64_t out)
+static struct linear_layer googlenet_dense(int64_t in, int64_t out)
 {
     return (struct linear_layer){
         .in = in, .out = out, .fill = WEIGHT_NORMAL_001};
@@ -114,7 +114,8 @@ static struct linear_layer dense(int64_t in, int64_t out)
 static void build_auxiliary(struct builder *builder, const char *name,
                             int64_t in, int64_t n_classes)
 {
-    struct linear_layer fc1 = dense(2048, 1024), fc2 = dense(1024, n_classes);
+    struct linear_layer fc1 = googlenet_dense(2048, 1024),
+                        fc2 = googlenet_dense(1024, n_classes);
 
     builder->is_unused = true;
     builder_enter(builder, name, "InceptionAux");
@@ -125,16 +126,16 @@ static void build_auxiliary(struct builder *builder, const char *name,
     builder->is_unused = false;
 }
 
-static enum assay_status build(const struct member *member,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err)
+static enum assay_status googlenet_build(const struct member *member,
+                                         const struct model_options *options,
+                                         struct graph **out, struct error *err)
 {
-    struct linear_layer last = dense(1024, options->n_classes);
+    struct linear_layer last = googlenet_dense(1024, options->n_classes);
     struct builder builder;
     uint32_t x = classifier_start(&builder, member, "GoogLeNet", options, err);
 
     builder.norm_eps = 1e-3f;
-    x = build_stem(&builder, x);
+    x = googlenet_build_stem(&builder, x);
     x = build_inceptions(&builder, x);
     if (options->has_auxiliary) {
         build_auxiliary(&builder, "aux1", 512, options->n_classes);
@@ -149,5 +150,5 @@ static enum assay_status build(const struct member *member,
 
 const struct family family_googlenet = {
     .task = TASK_CLASSIFICATION,
-    .build = build,
+    .build = googlenet_build,
 };

@@ -1,11 +1,11 @@
 /* models/mobilenet.c - MobileNet V2 (Sandler et al. 2018), and as it is used
  * for the 32x32 images of CIFAR: with two strides less at the beginning. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 #include "ops/ops.h"
 
-static struct conv_layer plain_conv(int64_t in, int64_t out, int64_t kernel,
-                                    int64_t stride)
+static struct conv_layer mobilenet_plain_conv(int64_t in, int64_t out,
+                                              int64_t kernel, int64_t stride)
 {
     return (struct conv_layer){.in = in,
                                .out = out,
@@ -27,14 +27,15 @@ static uint32_t conv_norm_relu6(struct builder *builder, int index,
 }
 
 /* Widens, filters each channel for itself, narrows. */
-static uint32_t inverted_residual(struct builder *builder, int index,
-                                  int64_t in, int64_t out, int64_t expansion,
-                                  int64_t stride, uint32_t x)
+static uint32_t mobilenet_inverted_residual(struct builder *builder, int index,
+                                            int64_t in, int64_t out,
+                                            int64_t expansion, int64_t stride,
+                                            uint32_t x)
 {
     int64_t hidden = in * expansion;
-    struct conv_layer widen = plain_conv(in, hidden, 1, 1);
-    struct conv_layer filter = plain_conv(hidden, hidden, 3, stride);
-    struct conv_layer narrow = plain_conv(hidden, out, 1, 1);
+    struct conv_layer widen = mobilenet_plain_conv(in, hidden, 1, 1);
+    struct conv_layer filter = mobilenet_plain_conv(hidden, hidden, 3, stride);
+    struct conv_layer narrow = mobilenet_plain_conv(hidden, out, 1, 1);
     uint32_t sum[2] = {x, x};
     int next = 0;
 
@@ -54,8 +55,8 @@ static uint32_t inverted_residual(struct builder *builder, int index,
     return sum[1];
 }
 
-static uint32_t build_features(struct builder *builder, bool is_small,
-                               uint32_t x)
+static uint32_t mobilenet_build_features(struct builder *builder, bool is_small,
+                                         uint32_t x)
 {
     static const struct {
         int64_t expansion, out;
@@ -63,8 +64,8 @@ static uint32_t build_features(struct builder *builder, bool is_small,
         int64_t stride;
     } stages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                   {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-    struct conv_layer first = plain_conv(3, 32, 3, is_small ? 1 : 2);
-    struct conv_layer last = plain_conv(320, 1280, 1, 1);
+    struct conv_layer first = mobilenet_plain_conv(3, 32, 3, is_small ? 1 : 2);
+    struct conv_layer last = mobilenet_plain_conv(320, 1280, 1, 1);
     int64_t in = first.out;
     int next = 0;
 
@@ -74,8 +75,9 @@ static uint32_t build_features(struct builder *builder, bool is_small,
         int64_t stride = is_small && i == 1 ? 1 : stages[i].stride;
 
         for (int k = 0; k < stages[i].n; k++) {
-            x = inverted_residual(builder, next++, in, stages[i].out,
-                                  stages[i].expansion, k ? 1 : stride, x);
+            x = mobilenet_inverted_residual(builder, next++, in, stages[i].out,
+                                            stages[i].expansion, k ? 1 : stride,
+                                            x);
             in = stages[i].out;
         }
     }
@@ -84,9 +86,9 @@ static uint32_t build_features(struct builder *builder, bool is_small,
     return x;
 }
 
-static enum assay_status build(const struct member *member,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err)
+static enum assay_status mobilenet_build(const struct member *member,
+                                         const struct model_options *options,
+                                         struct graph **out, struct error *err)
 {
     struct linear_layer last = {.in = 1280,
                                 .out = options->n_classes,
@@ -96,7 +98,8 @@ static enum assay_status build(const struct member *member,
     uint32_t x =
         classifier_start(&builder, member, "MobileNetV2", options, err);
 
-    x = build_features(&builder, options->variant != MODEL_IMAGENET, x);
+    x = mobilenet_build_features(&builder, options->variant != MODEL_IMAGENET,
+                                 x);
     x = builder_mean(&builder, x);
     builder_enter(&builder, "classifier", "Sequential");
     x = builder_dropout(&builder, "0", 0.2F, x);
@@ -108,5 +111,5 @@ static enum assay_status build(const struct member *member,
 const struct family family_mobilenet = {
     .task = TASK_CLASSIFICATION,
     .has_cifar = true,
-    .build = build,
+    .build = mobilenet_build,
 };

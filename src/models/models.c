@@ -1,7 +1,7 @@
 /* models/models.c - the models by name, and COCO's classes. */
 #include "models/models.h"
 
-#include "models/family.h"
+#include "models/family_internal.h"
 
 #include <string.h>
 
@@ -38,7 +38,7 @@ static const struct model_entry {
 
 enum { n_entries = sizeof entries / sizeof entries[0] };
 
-static const struct model_entry *find_entry(const char *name)
+static const struct model_entry *models_find_entry(const char *name)
 {
     for (int i = 0; i < n_entries; i++) {
         if (strcmp(entries[i].member.name, name) == 0 ||
@@ -50,14 +50,14 @@ static const struct model_entry *find_entry(const char *name)
 
 const char *model_full_name(const char *name)
 {
-    const struct model_entry *entry = find_entry(name);
+    const struct model_entry *entry = models_find_entry(name);
 
     return entry ? entry->member.name : NULL;
 }
 
 enum model_task model_task(const char *name)
 {
-    const struct model_entry *entry = find_entry(name);
+    const struct model_entry *entry = models_find_entry(name);
 
     return entry ? entry->family->task : TASK_DETECTION;
 }
@@ -135,7 +135,7 @@ enum assay_status model_build(const char *name,
                               const struct model_options *options,
                               struct graph **out, struct error *err)
 {
-    const struct model_entry *entry = find_entry(name);
+    const struct model_entry *entry = models_find_entry(name);
 
     *out = NULL;
     if (!entry)

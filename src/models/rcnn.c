@@ -1,14 +1,14 @@
 /* models/rcnn.c - Faster R-CNN and Mask R-CNN with a feature pyramid (Ren et
  * al. 2015, He et al. 2017, Lin et al. 2016), as torchvision 0.14 has them. */
-#include "models/rcnn.h"
+#include "models/rcnn_internal.h"
 
-#include "models/family.h"
-#include "ops/anchor_grid.h"
-#include "ops/mask_ops.h"
+#include "models/family_internal.h"
+#include "ops/detection/anchor_grid.h"
+#include "ops/detection/mask_ops.h"
+#include "ops/detection/roi_align.h"
+#include "ops/detection/rpn_decode.h"
+#include "ops/detection/rpn_top_k.h"
 #include "ops/ops.h"
-#include "ops/roi_align.h"
-#include "ops/rpn_decode.h"
-#include "ops/rpn_top_k.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -407,8 +407,8 @@ static void build_results(struct rcnn *rcnn)
     }
 }
 
-static enum assay_status check_options(const struct model_options *options,
-                                       struct error *err)
+static enum assay_status rcnn_check_options(const struct model_options *options,
+                                            struct error *err)
 {
     const struct model_sampling *sampling = &options->sampling;
 
@@ -458,14 +458,14 @@ static void build_all(struct rcnn *rcnn)
     }
 }
 
-static enum assay_status build(const struct member *member,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err)
+static enum assay_status rcnn_build(const struct member *member,
+                                    const struct model_options *options,
+                                    struct graph **out, struct error *err)
 {
     struct rcnn rcnn = {.options = options,
                         .depth = member->depth,
                         .has_masks = member->has_masks};
-    enum assay_status st = check_options(options, err);
+    enum assay_status st = rcnn_check_options(options, err);
 
     *out = NULL;
     if (st)
@@ -479,5 +479,5 @@ static enum assay_status build(const struct member *member,
 
 const struct family family_rcnn = {
     .task = TASK_DETECTION,
-    .build = build,
+    .build = rcnn_build,
 };

@@ -1,19 +1,19 @@
 /* models/rcnn_training.c - what Faster and Mask R-CNN have in training alone:
  * targets, samples and losses, with the thresholds of torchvision 0.14. */
-#include "models/rcnn.h"
+#include "models/rcnn_internal.h"
 
-#include "ops/anchor_match.h"
-#include "ops/anchor_sample.h"
-#include "ops/box_loss.h"
-#include "ops/detection_targets.h"
-#include "ops/loss.h"
-#include "ops/mask_loss.h"
-#include "ops/mask_targets.h"
+#include "ops/detection/anchor_match.h"
+#include "ops/detection/anchor_sample.h"
+#include "ops/detection/detection_targets.h"
+#include "ops/detection/mask_targets.h"
+#include "ops/detection/roi_positives.h"
+#include "ops/detection/roi_sample.h"
+#include "ops/loss/box_loss.h"
+#include "ops/loss/loss.h"
+#include "ops/loss/mask_loss.h"
+#include "ops/loss/rpn_loss.h"
 #include "ops/ops.h"
-#include "ops/roi_positives.h"
-#include "ops/roi_sample.h"
-#include "ops/rpn_loss.h"
-#include "ops/train_pass.h"
+#include "passes/train_pass.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -214,7 +214,7 @@ void rcnn_training_norms(struct rcnn *rcnn)
 
 /* Whether torchvision trains this tensor of the backbone's body, with so many
  * of its layers to train, the last first. */
-static bool is_trained(const char *name, int64_t n_layers)
+static bool rcnn_training_is_trained(const char *name, int64_t n_layers)
 {
     static const char *const layers[] = {"layer4.", "layer3.", "layer2.",
                                          "layer1.", "conv1.",  "bn1."};
@@ -241,7 +241,7 @@ void rcnn_training_freeze(struct rcnn *rcnn)
 
         if (value->kind == VALUE_PARAMETER &&
             strncmp(value->name, body, sizeof body - 1) == 0 &&
-            !is_trained(value->name + sizeof body - 1, n))
+            !rcnn_training_is_trained(value->name + sizeof body - 1, n))
             graph_freeze(builder->graph, i);
     }
 }

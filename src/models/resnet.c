@@ -1,8 +1,8 @@
 /* models/resnet.c - residual networks (He et al. 2015), with the stride in the
  * 3x3 convolution as torchvision has it. */
-#include "models/resnet.h"
+#include "models/resnet_internal.h"
 
-#include "models/family.h"
+#include "models/family_internal.h"
 #include "ops/ops.h"
 
 #include <stdio.h>
@@ -24,8 +24,8 @@ static struct conv_layer body_conv(int64_t in, int64_t out, int64_t kernel,
                                .fill = WEIGHT_KAIMING_NORMAL};
 }
 
-static uint32_t conv_norm(struct builder *builder, int number,
-                          const struct conv_layer *layer, uint32_t x)
+static uint32_t resnet_conv_norm(struct builder *builder, int number,
+                                 const struct conv_layer *layer, uint32_t x)
 {
     char conv[16], norm[16];
 
@@ -72,7 +72,7 @@ static uint32_t build_block(struct builder *builder, int index,
     builder_enter_index(builder, index,
                         block->is_bottleneck ? "Bottleneck" : "BasicBlock");
     for (int i = 0; i < n; i++) {
-        sum[0] = conv_norm(builder, i + 1, &layers[i], sum[0]);
+        sum[0] = resnet_conv_norm(builder, i + 1, &layers[i], sum[0]);
         if (i < n - 1)
             sum[0] = builder_relu(builder, "relu", sum[0]);
     }
@@ -84,14 +84,15 @@ static uint32_t build_block(struct builder *builder, int index,
     return x;
 }
 
-static uint32_t build_stem(struct builder *builder, bool is_small, uint32_t x)
+static uint32_t resnet_build_stem(struct builder *builder, bool is_small,
+                                  uint32_t x)
 {
     static const struct pool_layer halving = {
         .kernel = 3, .stride = 2, .padding = 1};
     struct conv_layer stem =
         is_small ? body_conv(3, 64, 3, 1) : body_conv(3, 64, 7, 2);
 
-    x = conv_norm(builder, 1, &stem, x);
+    x = resnet_conv_norm(builder, 1, &stem, x);
     x = builder_relu(builder, "relu", x);
     if (!is_small)
         x = builder_max_pool(builder, "maxpool", "MaxPool2d", &halving, x);
@@ -124,7 +125,7 @@ void resnet_body(struct builder *builder, int depth, bool is_small, uint32_t x,
     struct block block = {
         .in = 64, .width = 64, .is_bottleneck = expansion(depth) > 1};
 
-    x = build_stem(builder, is_small, x);
+    x = resnet_build_stem(builder, is_small, x);
     for (int level = 0; level < RESNET_LEVELS; level++) {
         char name[16];
 
@@ -142,9 +143,9 @@ void resnet_body(struct builder *builder, int depth, bool is_small, uint32_t x,
     }
 }
 
-static enum assay_status build(const struct member *member,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err)
+static enum assay_status resnet_build(const struct member *member,
+                                      const struct model_options *options,
+                                      struct graph **out, struct error *err)
 {
     struct linear_layer last = {.in = 512 * expansion(member->depth),
                                 .out = options->n_classes};
@@ -164,5 +165,5 @@ static enum assay_status build(const struct member *member,
 const struct family family_resnet = {
     .task = TASK_CLASSIFICATION,
     .has_cifar = true,
-    .build = build,
+    .build = resnet_build,
 };

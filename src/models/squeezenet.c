@@ -1,5 +1,5 @@
 /* models/squeezenet.c - SqueezeNet (Iandola et al. 2016), 1.0 and 1.1. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 static uint32_t conv(struct builder *builder, const char *name,
                      const char *activation, struct conv_layer layer,
@@ -47,8 +47,9 @@ static const struct version version_1_0 = {
 static const struct version version_1_1 = {
     64, 3, {0, 16, 16, 0, 32, 32, 0, 48, 48, 64, 64}};
 
-static uint32_t build_features(struct builder *builder,
-                               const struct version *version, uint32_t x)
+static uint32_t squeezenet_build_features(struct builder *builder,
+                                          const struct version *version,
+                                          uint32_t x)
 {
     enum { first_index = 2 };
     static const struct pool_layer halving = {
@@ -77,9 +78,9 @@ static uint32_t build_features(struct builder *builder,
     return x;
 }
 
-static enum assay_status build(const struct member *member,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err)
+static enum assay_status squeezenet_build(const struct member *member,
+                                          const struct model_options *options,
+                                          struct graph **out, struct error *err)
 {
     struct conv_layer last = {.in = 512,
                               .out = options->n_classes,
@@ -89,8 +90,8 @@ static enum assay_status build(const struct member *member,
     struct builder builder;
     uint32_t x = classifier_start(&builder, member, "SqueezeNet", options, err);
 
-    x = build_features(&builder,
-                       member->depth == 10 ? &version_1_0 : &version_1_1, x);
+    x = squeezenet_build_features(
+        &builder, member->depth == 10 ? &version_1_0 : &version_1_1, x);
     builder_enter(&builder, "classifier", "Sequential");
     x = builder_dropout(&builder, "0", 0.5F, x);
     x = conv(&builder, "1", "2", last, x);
@@ -102,5 +103,5 @@ static enum assay_status build(const struct member *member,
 
 const struct family family_squeezenet = {
     .task = TASK_CLASSIFICATION,
-    .build = build,
+    .build = squeezenet_build,
 };

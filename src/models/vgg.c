@@ -1,7 +1,7 @@
 /* models/vgg.c - VGG (Simonyan and Zisserman 2014), with batch norm and
  * without, and for the 32x32 images of CIFAR: the maps are 1x1 at the end there
  * and one layer classifies them. */
-#include "models/family.h"
+#include "models/family_internal.h"
 
 enum { n_stages = 5, last_width = 512 };
 
@@ -32,8 +32,8 @@ static void count_convs(int depth, int counts[n_stages])
     counts[2] = counts[3] = counts[4] = late;
 }
 
-static uint32_t build_features(struct builder *builder,
-                               const struct member *member, uint32_t x)
+static uint32_t vgg_build_features(struct builder *builder,
+                                   const struct member *member, uint32_t x)
 {
     static const struct pool_layer halving = {.kernel = 2, .stride = 2};
     static const int64_t widths[n_stages] = {64, 128, 256, 512, last_width};
@@ -55,7 +55,7 @@ static uint32_t build_features(struct builder *builder,
     return x;
 }
 
-static struct linear_layer dense(int64_t in, int64_t out)
+static struct linear_layer vgg_dense(int64_t in, int64_t out)
 {
     return (struct linear_layer){
         .in = in, .out = out, .fill = WEIGHT_NORMAL_001, .has_zero_bias = true};
@@ -65,9 +65,9 @@ static uint32_t build_classifier(struct builder *builder, int64_t n_classes,
                                  uint32_t x)
 {
     enum { pooled = 7, hidden = 4096 };
-    struct linear_layer wide = dense(last_width * pooled * pooled, hidden);
-    struct linear_layer middle = dense(hidden, hidden);
-    struct linear_layer last = dense(hidden, n_classes);
+    struct linear_layer wide = vgg_dense(last_width * pooled * pooled, hidden);
+    struct linear_layer middle = vgg_dense(hidden, hidden);
+    struct linear_layer last = vgg_dense(hidden, n_classes);
 
     x = builder_adaptive_pool(builder, "avgpool", pooled, x);
     x = builder_flatten(builder, x);
@@ -83,15 +83,15 @@ static uint32_t build_classifier(struct builder *builder, int64_t n_classes,
     return x;
 }
 
-static enum assay_status build(const struct member *member,
-                               const struct model_options *options,
-                               struct graph **out, struct error *err)
+static enum assay_status vgg_build(const struct member *member,
+                                   const struct model_options *options,
+                                   struct graph **out, struct error *err)
 {
-    struct linear_layer small = dense(last_width, options->n_classes);
+    struct linear_layer small = vgg_dense(last_width, options->n_classes);
     struct builder builder;
     uint32_t x = classifier_start(&builder, member, "VGG", options, err);
 
-    x = build_features(&builder, member, x);
+    x = vgg_build_features(&builder, member, x);
     if (options->variant == MODEL_IMAGENET) {
         x = build_classifier(&builder, options->n_classes, x);
     } else {
@@ -104,5 +104,5 @@ static enum assay_status build(const struct member *member,
 const struct family family_vgg = {
     .task = TASK_CLASSIFICATION,
     .has_cifar = true,
-    .build = build,
+    .build = vgg_build,
 };

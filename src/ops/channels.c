@@ -25,7 +25,7 @@ uint32_t channels_root(const struct channels *channels, uint32_t atom)
 }
 
 /* The same, and shortens the way for the next one. */
-static uint32_t find_root(struct channels *channels, uint32_t atom)
+static uint32_t channels_find_root(struct channels *channels, uint32_t atom)
 {
     uint32_t *parents = channels->parents;
 
@@ -39,8 +39,8 @@ static uint32_t find_root(struct channels *channels, uint32_t atom)
 /* The earlier one stands for both, so that atom 0 does for all that stays. */
 void channels_join(struct channels *channels, uint32_t a, uint32_t b)
 {
-    a = find_root(channels, a);
-    b = find_root(channels, b);
+    a = channels_find_root(channels, a);
+    b = channels_find_root(channels, b);
     if (a < b)
         channels->parents[b] = a;
     else
@@ -244,48 +244,19 @@ void channels_pass(struct channels *channels, uint32_t from, uint32_t to)
         channels_set(channels, to, i, channels_of(channels, from, i));
 }
 
-/* ---- the pass over the graph -------------------------------------------- */
-
 void channels_fix_inputs(struct channels *channels, const struct node *node)
 {
     for (size_t i = 0; i < node->n_inputs; i++)
         channels_fix_value(channels, node->inputs[i]);
 }
 
-static void look_at(struct channels *channels, size_t at)
+bool channels_shapes(struct channels *channels, const struct node *node,
+                     const struct shape **x, const struct shape **y)
 {
-    const struct node *node = graph_node(channels->graph, at);
-    channel_rule *rule = channel_rule_of(node->op);
-
-    if (!rule)
-        rule = channel_shape_rule_of(node->op);
-    channels->node = at;
-    if (rule && !(channels->is_fixed && channels->is_fixed[at]))
-        rule(channels, node);
-    else
-        channels_fix_inputs(channels, node);
-}
-
-enum assay_status channels_find(struct channels *channels,
-                                const struct graph *graph,
-                                const struct survey *survey, struct error *err)
-{
-    size_t n = graph_value_count(graph);
-
-    channels->graph = graph;
-    channels->survey = survey;
-    channels->values = mem_array(n, sizeof *channels->values);
-    channels->is_out_of_memory = !channels->values;
-    if (channels->values)
-        channels_new(channels, 1); /* CHANNEL_FIXED */
-    for (size_t i = 0;
-         !channels->is_out_of_memory && i < graph_node_count(graph); i++)
-        look_at(channels, i);
-    for (size_t i = 0;
-         !channels->is_out_of_memory && i < graph_output_count(graph); i++)
-        channels_fix_value(channels, graph_output_at(graph, i, NULL));
-    return channels->is_out_of_memory
-               ? error_nomem(err, n * sizeof *channels->values,
-                             "the channels of a model")
-               : ASSAY_OK;
+    *x = channels_shape(channels, node->inputs[0]);
+    *y = channels_shape(channels, node->outputs[0]);
+    if (*x && *y)
+        return true;
+    channels_fix_inputs(channels, node);
+    return false;
 }

@@ -45,10 +45,6 @@ struct channels {
     bool is_out_of_memory;
 };
 
-/* Finds out what goes together. The graph and its survey are borrowed. */
-enum assay_status channels_find(struct channels *channels,
-                                const struct graph *graph,
-                                const struct survey *survey, struct error *err);
 void channels_release(struct channels *channels);
 
 /* The atom that stands for all that are joined with this one. */
@@ -56,7 +52,7 @@ uint32_t channels_root(const struct channels *channels, uint32_t atom);
 
 /* ---- for the rules of ops ----------------------------------------------
  *
- * Without memory they do nothing; channels_find() tells. */
+ * Without memory they do nothing but note it. */
 
 /* n = 0 where there are none, also for values that are left out. */
 struct labels channels_of(const struct channels *channels, uint32_t value,
@@ -96,10 +92,42 @@ struct labels channels_filters(struct channels *channels, uint32_t weight,
 /* The output has what the input has, along all dimensions. */
 void channels_pass(struct channels *channels, uint32_t from, uint32_t to);
 
-typedef void channel_rule(struct channels *channels, const struct node *node);
-/* What an op does with channels: those that compute, those that move them.
- * NULL: nothing is known; all that it reads stays. */
-channel_rule *channel_rule_of(const struct op_class *op);
-channel_rule *channel_shape_rule_of(const struct op_class *op);
+/* ---- what rules are made of --------------------------------------------- */
+
+enum { CHANNEL_AXIS = 1 }; /* of images and maps */
+
+/* An axis that may count from the end. */
+static inline int channels_axis(int64_t axis, int rank)
+{
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
+/* The shapes of the first input and the first output. False: not both are
+ * known; all that the node reads stays. */
+bool channels_shapes(struct channels *channels, const struct node *node,
+                     const struct shape **x, const struct shape **y);
+
+/* ---- rules that several ops share (channel_rules.c) ---------------------- */
+
+/* Element by element. */
+void channel_pass(struct channels *channels, const struct node *node);
+/* Inputs that are repeated to one shape: additions, squeeze-excite products. */
+void channel_broadcast(struct channels *channels, const struct node *node);
+/* Whatever moves over a map, one channel at a time. */
+void channel_window(struct channels *channels, const struct node *node);
+/* All inputs but the first are a number per channel; so are outputs but the
+ * first. */
+void channel_norm(struct channels *channels, const struct node *node);
+/* The same elements under another shape: Flatten, Reshape, Squeeze. */
+void channel_reshape(struct channels *channels, const struct node *node);
+/* What keeps its size passes; where the size changes, it stays. */
+void channel_same_size(struct channels *channels, const struct node *node);
+/* Sizes are asked for, not data: whoever uses them is looked at itself. */
+void channel_none(struct channels *channels, const struct node *node);
+
+/* A matrix of parameters, the second input: which of its dimensions is summed
+ * over. */
+void channel_product(struct channels *channels, const struct node *node,
+                     int summed, int y_axis);
 
 #endif

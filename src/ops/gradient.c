@@ -1,9 +1,9 @@
-/* ops/gradient.c - see gradient.h. */
-#include "ops/gradient.h"
+/* ops/gradient.c - see gradient_internal.h. */
+#include "ops/gradient_internal.h"
 
-#include "ops/int_list.h"
+#include "ops/int_list_internal.h"
 #include "ops/op_threads.h"
-#include "ops/strided.h"
+#include "ops/strided_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* ops/int_list.c - see int_list.h. */
-#include "ops/int_list.h"
+/* ops/int_list.c - see int_list_internal.h. */
+#include "ops/int_list_internal.h"
 
 #include "tensor/convert.h"
 

@@ -86,6 +86,33 @@ int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
     return windows;
 }
 
+enum assay_status rule_pool2d(const struct tensor *const *inputs,
+                              const struct pool2d_rule *rule,
+                              struct tensor *outputs, struct error *err)
+{
+    enum assay_status st = rule_rank(inputs, 0, 4, err);
+    struct shape y = inputs[0]->shape;
+
+    if (st)
+        return st;
+    for (int i = 0; i < 2; i++) {
+        y.dims[2 + i] =
+            rule_windows(y.dims[2 + i], rule->kernel[i], rule->stride[i], 1,
+                         rule->before[i], rule->after[i], rule->ceil);
+        if (y.dims[2 + i] <= 0)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "a window of %lld does not fit into %lld",
+                             (long long)rule->kernel[i],
+                             (long long)inputs[0]->shape.dims[2 + i]);
+        if (rule->kernel[i] > RULE_MAX_POOL)
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "a window of %lld; %d is the most",
+                             (long long)rule->kernel[i], RULE_MAX_POOL);
+    }
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
 void rule_cost_elementwise(const struct node *node,
                            const struct tensor *const *inputs,
                            const struct tensor *outputs, struct cost *cost)

@@ -48,6 +48,15 @@ int64_t rule_windows(int64_t size, int64_t kernel, int64_t stride,
  * MaxPoolNd) look only at what is there. */
 enum { RULE_MAX_POOL = 1 << 10, RULE_MAX_REACH = 1 << 15 };
 
+/* A window that is pooled over pictures [n,c,h,w]; down, across. */
+struct pool2d_rule {
+    const int64_t *kernel, *stride, *before, *after;
+    bool ceil;
+};
+enum assay_status rule_pool2d(const struct tensor *const *inputs,
+                              const struct pool2d_rule *rule,
+                              struct tensor *outputs, struct error *err);
+
 /* The cost of an op that does one operation for each element it makes. */
 void rule_cost_elementwise(const struct node *node,
                            const struct tensor *const *inputs,

@@ -1,5 +1,5 @@
-/* ops/strided.c - see strided.h. */
-#include "ops/strided.h"
+/* ops/strided.c - see strided_internal.h. */
+#include "ops/strided_internal.h"
 
 #include "ops/op_threads.h"
 
@@ -148,8 +148,9 @@ static void copy_tiled(const struct walk *walk, size_t bytes, const char *from,
 }
 
 /* Rows [first, last) of the walk, or blocks of rows where it is tiled. */
-static void copy_part(const struct walk *walk, bool is_tiled, size_t bytes,
-                      const char *from, char *to, int64_t first, int64_t last)
+static void strided_copy_part(const struct walk *walk, bool is_tiled,
+                              size_t bytes, const char *from, char *to,
+                              int64_t first, int64_t last)
 {
     struct walk now = *walk;
     int64_t rows = is_tiled ? walk->dims[walk->rank - 1] : 1;
@@ -184,8 +185,8 @@ void strided_copy(const struct op_context *context, const struct shape *shape,
         threads = 1;
 #pragma omp parallel for num_threads(threads) if (threads > 1)
     for (int part = 0; part < threads; part++)
-        copy_part(&walk, is_tiled, element_bytes, from, to, n * part / threads,
-                  n * (part + 1) / threads);
+        strided_copy_part(&walk, is_tiled, element_bytes, from, to,
+                          n * part / threads, n * (part + 1) / threads);
 }
 
 enum assay_status strided_broadcast(const struct tensor *const *inputs,

@@ -1,5 +1,5 @@
-/* ops/widen.c - see widen.h. */
-#include "ops/widen.h"
+/* ops/widen.c - see widen_internal.h. */
+#include "ops/widen_internal.h"
 
 #include "tensor/convert.h"
 
@@ -45,8 +45,8 @@ static enum assay_status widen_outputs(const struct op_context *context,
     return st;
 }
 
-static void narrow(const struct node *node, const struct tensor *wide,
-                   struct tensor *outputs)
+static void widen_narrow(const struct node *node, const struct tensor *wide,
+                         struct tensor *outputs)
 {
     for (size_t i = 0; i < node->n_outputs; i++) {
         if (!is_wide(outputs[i].dtype))
@@ -89,7 +89,7 @@ enum assay_status widen_run(op_kernel *kernel, const struct op_context *context,
     if (!st)
         st = kernel(context, node, wide, results, err);
     if (!st)
-        narrow(node, results, outputs);
+        widen_narrow(node, results, outputs);
     for (size_t i = 0; i < node->n_inputs; i++)
         tensor_release(&copies[i]);
     for (size_t i = 0; i < node->n_outputs; i++)

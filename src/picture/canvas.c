@@ -2,7 +2,7 @@
 #include "picture/canvas_internal.h"
 
 #include "base/mem.h"
-#include "picture/clean_text.h"
+#include "picture/clean_text_internal.h"
 
 #include <cairo.h>
 #include <math.h>
@@ -30,7 +30,7 @@ struct canvas {
 
 /* ---- the surface ------------------------------------------------------ */
 
-static struct canvas_scale scale_of(const struct picture *picture)
+static struct canvas_scale canvas_scale_of(const struct picture *picture)
 {
     int side =
         picture->width < picture->height ? picture->width : picture->height;
@@ -54,7 +54,7 @@ static void copy_in(struct canvas *canvas)
             (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
 }
 
-static void copy_out(const struct canvas *canvas)
+static void canvas_copy_out(const struct canvas *canvas)
 {
     uint8_t *rgb = canvas->picture->rgb;
     size_t n = (size_t)canvas->picture->width * (size_t)canvas->picture->height;
@@ -66,8 +66,8 @@ static void copy_out(const struct canvas *canvas)
     }
 }
 
-static enum assay_status check_cairo(const struct canvas *canvas,
-                                     struct error *err)
+static enum assay_status canvas_check_cairo(const struct canvas *canvas,
+                                            struct error *err)
 {
     cairo_status_t status = cairo_status(canvas->cairo);
 
@@ -100,7 +100,7 @@ static enum assay_status canvas_open(struct canvas *canvas, size_t n_targets,
     cairo_select_font_face(canvas->cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
                            CAIRO_FONT_WEIGHT_BOLD);
     cairo_set_font_size(canvas->cairo, canvas->scale.font);
-    return check_cairo(canvas, err);
+    return canvas_check_cairo(canvas, err);
 }
 
 static void canvas_close(struct canvas *canvas)
@@ -123,7 +123,7 @@ static void set_colour(cairo_t *cairo, struct colour colour)
                          colour.blue / 255.0);
 }
 
-static double clamp(double value, double low, double high)
+static double canvas_clamp(double value, double low, double high)
 {
     return fmax(low, fmin(value, high));
 }
@@ -135,10 +135,10 @@ static struct rectangle box_of(const struct canvas *canvas,
 {
     double half = canvas->scale.line / 2.0;
     double right = canvas->picture->width, bottom = canvas->picture->height;
-    double x1 = round(clamp(target->x1, 0, right));
-    double y1 = round(clamp(target->y1, 0, bottom));
-    double x2 = round(clamp(target->x2, x1, right));
-    double y2 = round(clamp(target->y2, y1, bottom));
+    double x1 = round(canvas_clamp(target->x1, 0, right));
+    double y1 = round(canvas_clamp(target->y1, 0, bottom));
+    double x2 = round(canvas_clamp(target->x2, x1, right));
+    double y2 = round(canvas_clamp(target->y2, y1, bottom));
 
     return (struct rectangle){x1 + half, y1 + half, fmax(x2 - x1 - 2 * half, 0),
                               fmax(y2 - y1 - 2 * half, 0)};
@@ -163,16 +163,17 @@ static void draw_box(struct canvas *canvas, const struct target *target)
 
 /* ---- labels ----------------------------------------------------------- */
 
-static bool overlap(const struct rectangle *a, const struct rectangle *b)
+static bool canvas_overlap(const struct rectangle *a, const struct rectangle *b)
 {
     return a->x < b->x + b->width && b->x < a->x + a->width &&
            a->y < b->y + b->height && b->y < a->y + a->height;
 }
 
-static bool is_free(const struct canvas *canvas, const struct rectangle *place)
+static bool canvas_is_free(const struct canvas *canvas,
+                           const struct rectangle *place)
 {
     for (size_t i = 0; i < canvas->n_labels; i++) {
-        if (overlap(place, &canvas->labels[i].place))
+        if (canvas_overlap(place, &canvas->labels[i].place))
             return false;
     }
     return true;
@@ -189,15 +190,15 @@ static struct rectangle place_label(const struct canvas *canvas,
     double most_x = fmax(canvas->picture->width - width, 0);
     double most_y = fmax(canvas->picture->height - height, 0);
     const double ys[] = {top - height, top, bottom - height, bottom};
-    struct rectangle place = {clamp(box->x - half, 0, most_x), 0, width,
+    struct rectangle place = {canvas_clamp(box->x - half, 0, most_x), 0, width,
                               height};
 
     for (size_t i = 0; i < sizeof ys / sizeof ys[0]; i++) {
         place.y = ys[i];
-        if (place.y >= 0 && place.y <= most_y && is_free(canvas, &place))
+        if (place.y >= 0 && place.y <= most_y && canvas_is_free(canvas, &place))
             return place;
     }
-    place.y = clamp(ys[0], 0, most_y);
+    place.y = canvas_clamp(ys[0], 0, most_y);
     return place;
 }
 
@@ -240,8 +241,8 @@ add_label(struct canvas *canvas, const struct target *target, struct error *err)
     return ASSAY_OK;
 }
 
-static void draw_label(struct canvas *canvas, const struct label *label,
-                       struct colour colour)
+static void canvas_draw_label(struct canvas *canvas, const struct label *label,
+                              struct colour colour)
 {
     const struct rectangle *place = &label->place;
     double ink = is_light(colour) ? 0 : 1;
@@ -276,12 +277,12 @@ static enum assay_status draw_boxes(struct canvas *canvas,
     for (size_t i = n; i-- > 0;)
         draw_box(canvas, &targets[i]);
     for (size_t i = n; i-- > 0;)
-        draw_label(canvas, &canvas->labels[i],
-                   canvas_colour(targets[i].class_index));
+        canvas_draw_label(canvas, &canvas->labels[i],
+                          canvas_colour(targets[i].class_index));
     cairo_surface_flush(canvas->surface);
-    st = check_cairo(canvas, err);
+    st = canvas_check_cairo(canvas, err);
     if (!st)
-        copy_out(canvas);
+        canvas_copy_out(canvas);
     return st;
 }
 
@@ -289,7 +290,8 @@ enum assay_status canvas_draw_targets(struct picture *picture,
                                       const struct target *targets, size_t n,
                                       struct error *err)
 {
-    struct canvas canvas = {.picture = picture, .scale = scale_of(picture)};
+    struct canvas canvas = {.picture = picture,
+                            .scale = canvas_scale_of(picture)};
     enum assay_status st;
 
     if (n == 0)

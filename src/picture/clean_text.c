@@ -1,5 +1,5 @@
-/* picture/clean_text.c - see clean_text.h. */
-#include "picture/clean_text.h"
+/* picture/clean_text.c - see clean_text_internal.h. */
+#include "picture/clean_text_internal.h"
 
 #include "base/utf8.h"
 

@@ -64,7 +64,7 @@ static enum assay_status explain_writing(j_common_ptr info,
                      "the picture cannot be written as JPEG: %s", message);
 }
 
-static void on_error(j_common_ptr info)
+static void jpeg_on_error(j_common_ptr info)
 {
     struct jpeg_call *call = info->client_data;
 
@@ -93,7 +93,7 @@ static void drop_output(j_common_ptr info)
 static struct jpeg_error_mgr *set_errors(struct jpeg_call *call)
 {
     jpeg_std_error(&call->errors);
-    call->errors.error_exit = on_error;
+    call->errors.error_exit = jpeg_on_error;
     call->errors.emit_message = on_message;
     call->errors.output_message = drop_output;
     return &call->errors;
@@ -123,7 +123,7 @@ static void limit_scans(j_common_ptr info)
                                   call->source->name, max_scans));
 }
 
-static int find_orientation(const struct jpeg_decompress_struct *info)
+static int jpeg_find_orientation(const struct jpeg_decompress_struct *info)
 {
     static const char exif[] = "Exif\0"; /* and the NUL that C adds */
 
@@ -147,7 +147,7 @@ static void inks_to_rgb(const uint8_t *inks, int width, uint8_t *rgb)
     }
 }
 
-static void read_rows(struct jpeg_reader *reader)
+static void jpeg_read_rows(struct jpeg_reader *reader)
 {
     struct jpeg_decompress_struct *info = &reader->info;
     size_t row_bytes = (size_t)reader->picture.width * 3;
@@ -163,7 +163,7 @@ static void read_rows(struct jpeg_reader *reader)
 }
 
 /* Chooses what libjpeg converts to and takes the memory for it. */
-static enum assay_status prepare(struct jpeg_reader *reader)
+static enum assay_status jpeg_prepare(struct jpeg_reader *reader)
 {
     struct jpeg_decompress_struct *info = &reader->info;
     size_t inks_bytes = (size_t)info->image_width * 4;
@@ -184,7 +184,7 @@ static enum assay_status prepare(struct jpeg_reader *reader)
 }
 
 /* Jumps out where libjpeg stops. */
-static enum assay_status decode(struct jpeg_reader *reader)
+static enum assay_status jpeg_decode_into(struct jpeg_reader *reader)
 {
     const struct picture_source *source = reader->call.source;
     struct jpeg_decompress_struct *info = &reader->info;
@@ -197,21 +197,21 @@ static enum assay_status decode(struct jpeg_reader *reader)
     jpeg_save_markers(info, JPEG_APP0 + 1, 0xffff);
     jpeg_mem_src(info, source->bytes, source->n);
     jpeg_read_header(info, TRUE);
-    orientation = find_orientation(info);
-    st = prepare(reader);
+    orientation = jpeg_find_orientation(info);
+    st = jpeg_prepare(reader);
     if (st)
         return st;
     jpeg_start_decompress(info);
-    read_rows(reader);
+    jpeg_read_rows(reader);
     jpeg_finish_decompress(info);
     return orientation_apply(&reader->picture, orientation, reader->call.err);
 }
 
-static enum assay_status decode_guarded(struct jpeg_reader *reader)
+static enum assay_status jpeg_decode_guarded(struct jpeg_reader *reader)
 {
     if (setjmp(reader->call.stop))
         return reader->call.status;
-    return decode(reader);
+    return jpeg_decode_into(reader);
 }
 
 enum assay_status jpeg_decode(const struct picture_source *source,
@@ -222,7 +222,7 @@ enum assay_status jpeg_decode(const struct picture_source *source,
 
     reader.info.err = set_errors(&reader.call);
     reader.info.client_data = &reader.call;
-    st = decode_guarded(&reader);
+    st = jpeg_decode_guarded(&reader);
     jpeg_destroy_decompress(&reader.info);
     mem_free(reader.inks);
     if (st) {
@@ -278,8 +278,8 @@ static void end_buffer(j_compress_ptr info)
                sizeof writer->buffer - info->dest->free_in_buffer);
 }
 
-static void encode(struct jpeg_writer *writer, const struct picture *picture,
-                   int quality)
+static void jpeg_encode(struct jpeg_writer *writer,
+                        const struct picture *picture, int quality)
 {
     struct jpeg_compress_struct *info = &writer->info;
 
@@ -306,13 +306,13 @@ static void encode(struct jpeg_writer *writer, const struct picture *picture,
     jpeg_finish_compress(info);
 }
 
-static enum assay_status encode_guarded(struct jpeg_writer *writer,
-                                        const struct picture *picture,
-                                        int quality)
+static enum assay_status jpeg_encode_guarded(struct jpeg_writer *writer,
+                                             const struct picture *picture,
+                                             int quality)
 {
     if (setjmp(writer->call.stop))
         return writer->call.status;
-    encode(writer, picture, quality);
+    jpeg_encode(writer, picture, quality);
     return ASSAY_OK;
 }
 
@@ -324,7 +324,7 @@ enum assay_status picture_write_jpeg(const struct picture *picture, int quality,
 
     writer.info.err = set_errors(&writer.call);
     writer.info.client_data = &writer.call;
-    st = encode_guarded(&writer, picture, quality);
+    st = jpeg_encode_guarded(&writer, picture, quality);
     jpeg_destroy_compress(&writer.info);
     return st ? st : sink_status(sink, err);
 }

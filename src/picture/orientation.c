@@ -22,7 +22,7 @@ static unsigned read_16(const struct exif *exif, size_t at)
     return exif->is_big_endian ? a << 8 | b : b << 8 | a;
 }
 
-static uint32_t read_32(const struct exif *exif, size_t at)
+static uint32_t orientation_read_32(const struct exif *exif, size_t at)
 {
     uint32_t a = read_16(exif, at), b = read_16(exif, at + 2);
 
@@ -39,7 +39,7 @@ int orientation_find(const uint8_t *bytes, size_t n)
         (memcmp(bytes, "II*\0", 4) != 0 && memcmp(bytes, "MM\0*", 4) != 0))
         return ORIENTATION_UPRIGHT;
     exif.is_big_endian = bytes[0] == 'M';
-    at = read_32(&exif, 4);
+    at = orientation_read_32(&exif, 4);
     if (at > n - 2)
         return ORIENTATION_UPRIGHT;
     n_entries = read_16(&exif, at);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static uint8_t to_byte(double share)
+static uint8_t palette_to_byte(double share)
 {
     return (uint8_t)lround(share * 255);
 }
@@ -20,7 +20,8 @@ static struct colour from_hsv(double hue, double saturation, double value)
 
         rgb[i] = value * (1 - saturation * (1 - grey));
     }
-    return (struct colour){to_byte(rgb[0]), to_byte(rgb[1]), to_byte(rgb[2])};
+    return (struct colour){palette_to_byte(rgb[0]), palette_to_byte(rgb[1]),
+                           palette_to_byte(rgb[2])};
 }
 
 /* Steps of the golden ratio around the circle never come close to an earlier

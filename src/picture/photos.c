@@ -26,9 +26,10 @@ void photos_release(struct photos *photos)
 }
 
 /* path inside folder, which may be "" and ends with its slash. */
-static enum assay_status append(struct photos *photos, const char *folder,
-                                size_t n_folder, const char *path,
-                                size_t n_path, struct error *err)
+static enum assay_status photos_append(struct photos *photos,
+                                       const char *folder, size_t n_folder,
+                                       const char *path, size_t n_path,
+                                       struct error *err)
 {
     size_t bytes = n_folder + n_path + 1;
     char *text = arena_alloc(&photos->arena, bytes);
@@ -49,7 +50,7 @@ static enum assay_status append(struct photos *photos, const char *folder,
     return ASSAY_OK;
 }
 
-static bool ends_with(const char *text, const char *ending)
+static bool photos_ends_like(const char *text, const char *ending)
 {
     size_t n = strlen(text), n_ending = strlen(ending);
 
@@ -82,20 +83,20 @@ static bool is_seen(int folder_fd, const char *name)
 
 static bool is_photograph(int folder_fd, const char *name)
 {
-    if (!is_seen(folder_fd, name) || ends_with(name, drawn_ending))
+    if (!is_seen(folder_fd, name) || photos_ends_like(name, drawn_ending))
         return false;
-    return ends_with(name, ".jpg") || ends_with(name, ".jpeg") ||
-           ends_with(name, ".png") || holds_image(folder_fd, name);
+    return photos_ends_like(name, ".jpg") || photos_ends_like(name, ".jpeg") ||
+           photos_ends_like(name, ".png") || holds_image(folder_fd, name);
 }
 
 static bool is_drawn(int folder_fd, const char *name)
 {
-    return ends_with(name, drawn_ending) && is_seen(folder_fd, name);
+    return photos_ends_like(name, drawn_ending) && is_seen(folder_fd, name);
 }
 
 typedef bool wanted_entry(int folder_fd, const char *name);
 
-static int by_name(const void *a, const void *b)
+static int photos_by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -110,8 +111,8 @@ static enum assay_status add_entries(struct photos *photos, DIR *folder,
     errno = 0;
     while (!st && (entry = readdir(folder)) != NULL) {
         if (is_wanted(dirfd(folder), entry->d_name))
-            st = append(photos, prefix->text, prefix->n, entry->d_name,
-                        strlen(entry->d_name), err);
+            st = photos_append(photos, prefix->text, prefix->n, entry->d_name,
+                               strlen(entry->d_name), err);
         errno = 0;
     }
     if (!st && errno)
@@ -130,7 +131,8 @@ static enum assay_status add_wanted(struct photos *photos, const char *path,
 
     if (!folder)
         return error_errno(err, errno, "cannot read the folder %s", path);
-    st = str_printf(&prefix, "%s%s", path, ends_with(path, "/") ? "" : "/");
+    st = str_printf(&prefix, "%s%s", path,
+                    photos_ends_like(path, "/") ? "" : "/");
     if (st)
         st = error_nomem(err, strlen(path), "the name of a folder");
     else
@@ -139,7 +141,7 @@ static enum assay_status add_wanted(struct photos *photos, const char *path,
     str_release(&prefix);
     if (!st && photos->n > before)
         qsort(photos->paths + before, photos->n - before, sizeof *photos->paths,
-              by_name);
+              photos_by_name);
     return st;
 }
 
@@ -183,8 +185,8 @@ static enum assay_status add_lines(struct photos *photos, const char *list,
         while (n_path > 0 && strchr(" \t\r", text[n_path - 1]))
             n_path--;
         if (n_path > 0 && text[0] != '#')
-            st = append(photos, list, text[0] == '/' ? 0 : n_folder, text,
-                        n_path, err);
+            st = photos_append(photos, list, text[0] == '/' ? 0 : n_folder,
+                               text, n_path, err);
         text += n + (text[n] == '\n');
     }
     return st;
@@ -229,10 +231,10 @@ enum assay_status photos_add(struct photos *photos, const char *argument,
         return error_errno(err, errno, "cannot read %s", argument);
     if (S_ISDIR(info.st_mode))
         st = add_folder(photos, argument, err);
-    else if (ends_with(argument, ".txt"))
+    else if (photos_ends_like(argument, ".txt"))
         st = add_list(photos, argument, err);
     else
-        st = append(photos, "", 0, argument, strlen(argument), err);
+        st = photos_append(photos, "", 0, argument, strlen(argument), err);
     if (st)
         photos->n = before;
     return st;
@@ -276,7 +278,7 @@ static enum assay_status add_drawn_name(struct photos *drawn, struct map *taken,
     if (!st && map_put_text(taken, name.text, 1))
         st = error_nomem(err, name.n, "the name of a drawn photograph");
     if (!st)
-        st = append(drawn, "", 0, name.text, name.n, err);
+        st = photos_append(drawn, "", 0, name.text, name.n, err);
     str_release(&name);
     return st;
 }

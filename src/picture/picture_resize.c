@@ -49,8 +49,8 @@ static enum assay_status side_init(struct side *side, int to, double reach,
 }
 
 /* A triangle over the pixels around the centre; adds up to 1. */
-static void weigh(struct side *side, int at, double centre, double reach,
-                  int size)
+static void picture_resize_weigh(struct side *side, int at, double centre,
+                                 double reach, int size)
 {
     int32_t *weights = side->weights + (size_t)at * (size_t)side->room;
     int first = (int)(centre - reach + 0.5), end = (int)(centre + reach + 0.5);
@@ -72,15 +72,17 @@ static void weigh(struct side *side, int at, double centre, double reach,
     }
 }
 
-static enum assay_status make_side(struct side *side, int from, int to,
-                                   enum resize_filter filter, struct error *err)
+static enum assay_status picture_resize_make_side(struct side *side, int from,
+                                                  int to,
+                                                  enum resize_filter filter,
+                                                  struct error *err)
 {
     double scale = (double)from / to;
     double reach = filter == RESIZE_AREA && scale > 1 ? scale : 1;
     enum assay_status st = side_init(side, to, reach, err);
 
     for (int i = 0; !st && i < to; i++)
-        weigh(side, i, (i + 0.5) * scale, reach, from);
+        picture_resize_weigh(side, i, (i + 0.5) * scale, reach, from);
     return st;
 }
 
@@ -91,7 +93,7 @@ static const int32_t *weights_of(const struct side *side, int at)
 
 static const int32_t half = 1 << (weight_bits - 1);
 
-static uint8_t to_byte(int32_t sum)
+static uint8_t picture_resize_to_byte(int32_t sum)
 {
     int32_t value = sum >> weight_bits;
 
@@ -119,7 +121,7 @@ VARIANTS(void, resize_row,
         for (int k = 0; k < side->taps[i].n; k++, pixel += 3)
             sums += read_pixel(pixel) * weights[k];
         for (int c = 0; c < 3; c++)
-            to[c] = to_byte(sums[c]);
+            to[c] = picture_resize_to_byte(sums[c]);
     }
 }
 
@@ -154,7 +156,7 @@ VARIANTS(void, mix_rows,
             sums[i] += from[i] * weights[k];
     }
     for (size_t i = 0; i < n; i++)
-        to[i] = to_byte(sums[i]);
+        to[i] = picture_resize_to_byte(sums[i]);
 }
 
 static enum assay_status resize_columns(const struct picture *from,
@@ -184,9 +186,9 @@ static enum assay_status resize_along(const struct picture *from, int width,
     enum assay_status st = picture_init(to, width, height, err);
 
     if (!st && is_wide)
-        st = make_side(&side, from->width, width, filter, err);
+        st = picture_resize_make_side(&side, from->width, width, filter, err);
     else if (!st)
-        st = make_side(&side, from->height, height, filter, err);
+        st = picture_resize_make_side(&side, from->height, height, filter, err);
     if (!st && is_wide)
         st = resize_rows(from, &side, to, err);
     else if (!st)

@@ -25,7 +25,7 @@ struct png_call {
 
 /* ---- errors and memory ------------------------------------------------ */
 
-static void on_error(png_structp png, png_const_charp message)
+static void png_on_error(png_structp png, png_const_charp message)
 {
     struct png_call *call = png_get_error_ptr(png);
 
@@ -45,7 +45,7 @@ static void on_warning(png_structp png, png_const_charp message)
 
 /* libpng does without an optional chunk that there is no memory for; we do
  * not, so the status stays set. */
-static png_voidp take_memory(png_structp png, png_alloc_size_t bytes)
+static png_voidp png_take_memory(png_structp png, png_alloc_size_t bytes)
 {
     struct png_call *call = png_get_mem_ptr(png);
     void *block = mem_alloc(bytes);
@@ -55,7 +55,7 @@ static png_voidp take_memory(png_structp png, png_alloc_size_t bytes)
     return block;
 }
 
-static void give_memory(png_structp png, png_voidp block)
+static void png_give_memory(png_structp png, png_voidp block)
 {
     (void)png;
     mem_free(block);
@@ -70,7 +70,7 @@ struct png_reader {
     struct picture picture;
 };
 
-static void read_bytes(png_structp png, png_bytep to, size_t n)
+static void png_read_bytes(png_structp png, png_bytep to, size_t n)
 {
     struct png_reader *reader = png_get_io_ptr(png);
     const struct picture_source *source = reader->source;
@@ -83,7 +83,7 @@ static void read_bytes(png_structp png, png_bytep to, size_t n)
     reader->at += n;
 }
 
-static uint32_t read_32(const uint8_t *bytes)
+static uint32_t png_read_32(const uint8_t *bytes)
 {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
            (uint32_t)bytes[2] << 8 | bytes[3];
@@ -91,15 +91,15 @@ static uint32_t read_32(const uint8_t *bytes)
 
 /* Looks at IHDR before libpng does, which has its own idea of a size that is
  * no good. A damaged file is left to it. */
-static enum assay_status check_size(const struct picture_source *source,
-                                    struct error *err)
+static enum assay_status png_check_size(const struct picture_source *source,
+                                        struct error *err)
 {
     enum { type = 12, width = 16, height = 20, end = 24 };
 
     if (source->n < end || memcmp(source->bytes + type, "IHDR", 4) != 0)
         return ASSAY_OK;
-    return picture_check_size(source, read_32(source->bytes + width),
-                              read_32(source->bytes + height), err);
+    return picture_check_size(source, png_read_32(source->bytes + width),
+                              png_read_32(source->bytes + height), err);
 }
 
 /* Everything becomes 8-bit RGB. */
@@ -113,7 +113,7 @@ static void set_transforms(png_structp png)
 }
 
 /* Each pass of an interlaced picture goes over all rows. */
-static void read_rows(struct png_reader *reader, int n_passes)
+static void png_decode_rows(struct png_reader *reader, int n_passes)
 {
     size_t row_bytes = (size_t)reader->picture.width * 3;
 
@@ -125,7 +125,7 @@ static void read_rows(struct png_reader *reader, int n_passes)
     }
 }
 
-static int find_orientation(struct png_call *call)
+static int png_find_orientation(struct png_call *call)
 {
     png_uint_32 n = 0;
     png_bytep exif = NULL;
@@ -136,13 +136,13 @@ static int find_orientation(struct png_call *call)
 }
 
 /* Jumps out where libpng stops. */
-static enum assay_status decode(struct png_reader *reader)
+static enum assay_status png_decode_into(struct png_reader *reader)
 {
     struct png_call *call = &reader->call;
     enum assay_status st;
     int n_passes;
 
-    png_set_read_fn(call->png, reader, read_bytes);
+    png_set_read_fn(call->png, reader, png_read_bytes);
     png_set_user_limits(call->png, INT_MAX, INT_MAX);
     png_read_info(call->png, call->info);
     st = picture_reserve(reader->source,
@@ -154,25 +154,25 @@ static enum assay_status decode(struct png_reader *reader)
     set_transforms(call->png);
     n_passes = png_set_interlace_handling(call->png);
     png_read_update_info(call->png, call->info);
-    read_rows(reader, n_passes);
+    png_decode_rows(reader, n_passes);
     if (call->status)
         return call->status;
-    return orientation_apply(&reader->picture, find_orientation(call),
+    return orientation_apply(&reader->picture, png_find_orientation(call),
                              call->err);
 }
 
-static enum assay_status decode_guarded(struct png_reader *reader)
+static enum assay_status png_decode_guarded(struct png_reader *reader)
 {
     if (setjmp(reader->call.stop))
         return reader->call.status;
-    return decode(reader);
+    return png_decode_into(reader);
 }
 
 static enum assay_status start_reading(struct png_call *call)
 {
-    call->png =
-        png_create_read_struct_2(PNG_LIBPNG_VER_STRING, call, on_error,
-                                 on_warning, call, take_memory, give_memory);
+    call->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, call,
+                                         png_on_error, on_warning, call,
+                                         png_take_memory, png_give_memory);
     if (call->png)
         call->info = png_create_info_struct(call->png);
     return call->info ? ASSAY_OK : error_nomem(call->err, 0, "libpng");
@@ -183,7 +183,7 @@ enum assay_status png_decode(const struct picture_source *source,
 {
     struct png_reader reader = {.source = source, .call = {.err = err}};
     char what[192];
-    enum assay_status st = check_size(source, err);
+    enum assay_status st = png_check_size(source, err);
 
     if (st)
         return st;
@@ -191,7 +191,7 @@ enum assay_status png_decode(const struct picture_source *source,
     reader.call.what = what;
     st = start_reading(&reader.call);
     if (!st)
-        st = decode_guarded(&reader);
+        st = png_decode_guarded(&reader);
     png_destroy_read_struct(&reader.call.png, &reader.call.info, NULL);
     if (st) {
         picture_release(&reader.picture);
@@ -221,7 +221,7 @@ static void flush_nothing(png_structp png)
     (void)png;
 }
 
-static void encode(struct png_writer *writer, const struct picture *picture)
+static void png_encode(struct png_writer *writer, const struct picture *picture)
 {
     png_structp png = writer->call.png;
     const uint8_t *row = picture->rgb;
@@ -240,12 +240,12 @@ static void encode(struct png_writer *writer, const struct picture *picture)
     png_write_end(png, NULL);
 }
 
-static enum assay_status encode_guarded(struct png_writer *writer,
-                                        const struct picture *picture)
+static enum assay_status png_encode_guarded(struct png_writer *writer,
+                                            const struct picture *picture)
 {
     if (setjmp(writer->call.stop))
         return writer->call.status;
-    encode(writer, picture);
+    png_encode(writer, picture);
     return writer->call.status;
 }
 
@@ -257,15 +257,15 @@ enum assay_status picture_write_png(const struct picture *picture,
     enum assay_status st = ASSAY_OK;
 
     call->what = "the picture cannot be written as PNG";
-    call->png =
-        png_create_write_struct_2(PNG_LIBPNG_VER_STRING, call, on_error,
-                                  on_warning, call, take_memory, give_memory);
+    call->png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, call,
+                                          png_on_error, on_warning, call,
+                                          png_take_memory, png_give_memory);
     if (call->png)
         call->info = png_create_info_struct(call->png);
     if (!call->info)
         st = error_nomem(err, 0, "libpng");
     if (!st)
-        st = encode_guarded(&writer, picture);
+        st = png_encode_guarded(&writer, picture);
     png_destroy_write_struct(&call->png, &call->info);
     return st ? st : sink_status(sink, err);
 }

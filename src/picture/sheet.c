@@ -2,7 +2,7 @@
 #include "picture/sheet.h"
 
 #include "base/mem.h"
-#include "picture/clean_text.h"
+#include "picture/clean_text_internal.h"
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
@@ -49,8 +49,8 @@ static cairo_surface_t *make_surface(struct sheet *sheet)
     }
 }
 
-static enum assay_status check_cairo(const struct sheet *sheet,
-                                     struct error *err)
+static enum assay_status sheet_check_cairo(const struct sheet *sheet,
+                                           struct error *err)
 {
     cairo_status_t status = cairo_status(sheet->cairo);
 
@@ -82,7 +82,7 @@ enum assay_status sheet_new(enum sheet_format format, double width,
         cairo_scale(sheet->cairo, png_pixels, png_pixels);
     sheet_rectangle(sheet, (struct area){0, 0, width, height},
                     (struct ink){1, 1, 1, 1});
-    st = check_cairo(sheet, err);
+    st = sheet_check_cairo(sheet, err);
     if (st)
         sheet_free(sheet);
     else
@@ -120,7 +120,7 @@ enum assay_status sheet_write(struct sheet *sheet, struct sink *sink,
         cairo_surface_write_to_png_stream(sheet->surface, keep_bytes, sheet);
     else
         cairo_surface_finish(sheet->surface);
-    st = check_cairo(sheet, err);
+    st = sheet_check_cairo(sheet, err);
     if (!st)
         sink_write(sink, sheet->bytes.text, sheet->bytes.n);
     return st ? st : sink_status(sink, err);
@@ -308,8 +308,8 @@ static size_t character_start(const char *text, size_t at)
 }
 
 /* The text with its middle left out, so that `n` bytes are shown in all. */
-static bool shorten(struct sheet *sheet, const char *text, size_t n,
-                    struct str *out)
+static bool sheet_shorten(struct sheet *sheet, const char *text, size_t n,
+                          struct str *out)
 {
     size_t length = strlen(text);
     size_t head = character_start(text, n - n / 2);
@@ -339,7 +339,7 @@ void sheet_text_in(struct sheet *sheet, struct area area, double size,
     n = n < most ? n : most;
     while (!is_whole && n > least) {
         n = n * 7 / 8;
-        if (!shorten(sheet, text, n, &clean) ||
+        if (!sheet_shorten(sheet, text, n, &clean) ||
             width_of(sheet, str_text(&clean)) <= area.width)
             break;
     }

@@ -66,10 +66,11 @@ static bool is_held_back(const struct fold *fold,
     return place != SIZE_MAX && place % fold->n_folds == fold->index;
 }
 
-static enum assay_status split(const struct fold *fold,
-                               const struct data_points *points,
-                               struct data_points *rest,
-                               struct data_points *held, struct error *err)
+static enum assay_status calibration_split(const struct fold *fold,
+                                           const struct data_points *points,
+                                           struct data_points *rest,
+                                           struct data_points *held,
+                                           struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -131,7 +132,7 @@ static enum assay_status try_fold(struct trials *trials,
     struct predictor_options wanted = *options;
     struct predictor predictor = {0};
     struct data_points rest, held;
-    enum assay_status st = split(fold, points, &rest, &held, err);
+    enum assay_status st = calibration_split(fold, points, &rest, &held, err);
 
     wanted.n_trees = n_trees;
     wanted.needs_correction = true;
@@ -217,9 +218,10 @@ static size_t take_scores(const struct trials *trials,
  * so that each network is one draw, however many rows it has. The width is the
  * quantile of the one that was predicted worst, and not less than what
  * Student's distribution gives for a draw more. */
-static double find_width(const struct calibration *own,
-                         const struct trials *trials, enum sight sight,
-                         size_t n_networks, double *scores)
+static double calibration_find_width(const struct calibration *own,
+                                     const struct trials *trials,
+                                     enum sight sight, size_t n_networks,
+                                     double *scores)
 {
     double width = NAN, squares = 0, n_seen = 0;
 
@@ -253,7 +255,7 @@ static enum assay_status set_width(struct calibration *own,
 
     if (!scores)
         return error_nomem(err, trials->n * sizeof *scores, "intervals");
-    own->width = find_width(own, trials, sight, n_networks, scores);
+    own->width = calibration_find_width(own, trials, sight, n_networks, scores);
     mem_free(scores);
     return ASSAY_OK;
 }
@@ -262,8 +264,8 @@ static enum assay_status set_width(struct calibration *own,
  * (of a network) together say one thing, and what they say must be two
  * standard errors from nothing. Differences of a few held-back levels are
  * mostly luck. */
-static bool is_better(const struct trials *trials, enum method method,
-                      enum method than)
+static bool calibration_is_better(const struct trials *trials,
+                                  enum method method, enum method than)
 {
     double n_groups = 0, sum = 0, squares = 0, mean, variance;
 
@@ -300,7 +302,7 @@ static void choose_method(struct calibration *own, const struct trials *trials,
     for (int m = 0; m < N_METHODS; m++) {
         own->error[m] = mean_error(trials, n_networks, (enum method)m);
         if (wanted == N_METHODS &&
-            is_better(trials, (enum method)m, own->method))
+            calibration_is_better(trials, (enum method)m, own->method))
             own->method = (enum method)m;
     }
     if (wanted < N_METHODS &&

@@ -25,9 +25,9 @@ static bool is_mine(const struct campaign_options *options,
            test->series % options->n_shards == options->shard - 1;
 }
 
-static void tell(const struct campaign *campaign,
-                 const struct campaign_test *test,
-                 const struct campaign_result *result)
+static void campaign_tell(const struct campaign *campaign,
+                          const struct campaign_test *test,
+                          const struct campaign_result *result)
 {
     struct campaign_progress *progress = campaign->progress;
 
@@ -65,7 +65,7 @@ static enum assay_status try_test(struct campaign *campaign,
 {
     enum assay_status st;
 
-    tell(campaign, test, NULL);
+    campaign_tell(campaign, test, NULL);
     st = campaign_try(test, &campaign->options->limits, result, err);
     campaign->seconds += result->seconds;
     campaign->n_timed++;
@@ -95,14 +95,14 @@ static enum assay_status run_test(struct campaign *campaign,
     campaign->is_full[test->series] |= campaign_is_nomem(&result);
     progress->n_done++;
     progress->n_left--;
-    tell(campaign, test, &result);
+    campaign_tell(campaign, test, &result);
     return ASSAY_OK;
 }
 
 /* A test that fails now and passed before stays as it was. */
-static enum assay_status run_again(struct campaign *campaign,
-                                   const struct campaign_test *test,
-                                   struct error *err)
+static enum assay_status campaign_run_again(struct campaign *campaign,
+                                            const struct campaign_test *test,
+                                            struct error *err)
 {
     struct campaign_result result;
     enum assay_status st = try_test(campaign, test, &result, err);
@@ -113,11 +113,11 @@ static enum assay_status run_again(struct campaign *campaign,
     if (st)
         return st;
     campaign->progress->n_left--;
-    tell(campaign, test, &result);
+    campaign_tell(campaign, test, &result);
     return ASSAY_OK;
 }
 
-static bool is_stopped(const struct campaign_options *options)
+static bool campaign_is_stopped(const struct campaign_options *options)
 {
     return options->stop && *options->stop;
 }
@@ -131,9 +131,9 @@ static size_t count_rounds(const struct campaign *campaign,
 }
 
 /* The test of a round, where it is not in the log. */
-static enum assay_status visit(struct campaign *campaign,
-                               const struct campaign_test *test,
-                               struct error *err)
+static enum assay_status campaign_visit(struct campaign *campaign,
+                                        const struct campaign_test *test,
+                                        struct error *err)
 {
     struct campaign_progress *progress = campaign->progress;
     bool is_first = progress->round == 1;
@@ -145,7 +145,7 @@ static enum assay_status visit(struct campaign *campaign,
     if (is_first && !before.n_rounds)
         return run_test(campaign, test, err);
     if (!is_first && before.n_rounds < progress->round && before.is_passed)
-        return run_again(campaign, test, err);
+        return campaign_run_again(campaign, test, err);
     if (is_first) {
         campaign->is_full[test->series] |= campaign_is_nomem(&before);
         progress->n_done++;
@@ -155,26 +155,26 @@ static enum assay_status visit(struct campaign *campaign,
     return ASSAY_OK;
 }
 
-static enum assay_status run_round(struct campaign *campaign,
-                                   const struct campaign_tests *tests,
-                                   struct error *err)
+static enum assay_status campaign_run_round(struct campaign *campaign,
+                                            const struct campaign_tests *tests,
+                                            struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; !st && i < tests->n && !is_stopped(campaign->options);
-         i++) {
+    for (size_t i = 0;
+         !st && i < tests->n && !campaign_is_stopped(campaign->options); i++) {
         const struct campaign_test *test = &tests->items[i];
 
         if (is_mine(campaign->options, test) &&
             campaign->progress->round <= count_rounds(campaign, test))
-            st = visit(campaign, test, err);
+            st = campaign_visit(campaign, test, err);
     }
     return st;
 }
 
-static enum assay_status run_all(struct campaign *campaign,
-                                 const struct campaign_tests *tests,
-                                 struct error *err)
+static enum assay_status campaign_run_all(struct campaign *campaign,
+                                          const struct campaign_tests *tests,
+                                          struct error *err)
 {
     struct campaign_progress *progress = campaign->progress;
     enum assay_status st = ASSAY_OK;
@@ -188,7 +188,7 @@ static enum assay_status run_all(struct campaign *campaign,
     for (progress->round = 1;
          !st && progress->round <= (size_t)campaign->config->profile.rounds;
          progress->round++)
-        st = run_round(campaign, tests, err);
+        st = campaign_run_round(campaign, tests, err);
     return st;
 }
 
@@ -207,7 +207,7 @@ enum assay_status campaign_run(const struct campaign_config *config,
     campaign.is_full = mem_array(tests->n_series + 1, sizeof *campaign.is_full);
     if (!campaign.is_full)
         return error_nomem(err, tests->n_series, "the list of tests");
-    st = run_all(&campaign, tests, err);
+    st = campaign_run_all(&campaign, tests, err);
     mem_free(campaign.is_full);
     return st;
 }

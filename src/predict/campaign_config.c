@@ -238,11 +238,9 @@ static enum assay_status get_texts(struct campaign_config *config,
     return st;
 }
 
-static enum assay_status get_numbers(struct campaign_config *config,
-                                     const struct toml_value *value,
-                                     const struct key *key,
-                                     struct config_numbers *out,
-                                     struct error *err)
+static enum assay_status campaign_config_get_numbers(
+    struct campaign_config *config, const struct toml_value *value,
+    const struct key *key, struct config_numbers *out, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     const struct toml_value *item = first_item(value, &out->n);
@@ -265,12 +263,14 @@ static enum assay_status get_logs(struct campaign_config *config,
 
     return n && first->kind == TOML_STRING
                ? get_texts(config, value, key, &out->folders, err)
-               : get_numbers(config, value, key, &out->levels, err);
+               : campaign_config_get_numbers(config, value, key, &out->levels,
+                                             err);
 }
 
-static enum assay_status get_value(struct campaign_config *config,
-                                   const struct toml_value *value,
-                                   const struct key *key, struct error *err)
+static enum assay_status
+campaign_config_get_value(struct campaign_config *config,
+                          const struct toml_value *value, const struct key *key,
+                          struct error *err)
 {
     void *at = (char *)config + key->offset;
 
@@ -282,7 +282,7 @@ static enum assay_status get_value(struct campaign_config *config,
     case KEY_NUMBER:
         return get_number(value, key, at, err);
     case KEY_NUMBERS:
-        return get_numbers(config, value, key, at, err);
+        return campaign_config_get_numbers(config, value, key, at, err);
     case KEY_LOGS:
         return get_logs(config, value, key, at, err);
     case KEY_FLAG:
@@ -305,7 +305,8 @@ static enum assay_status get_key(struct campaign_config *config,
 
     for (size_t i = 0; i < section->n_keys; i++) {
         if (strcmp(section->keys[i].name, value->key.text) == 0)
-            return get_value(config, value, &section->keys[i], err);
+            return campaign_config_get_value(config, value, &section->keys[i],
+                                             err);
         nearest_offer(&nearest, section->keys[i].name);
     }
     if (nearest.candidate)
@@ -409,8 +410,8 @@ static void set_defaults(struct campaign_config *config)
     config->fingerprint.latency_model = true;
 }
 
-static enum assay_status check(struct campaign_config *config,
-                               struct error *err)
+static enum assay_status campaign_config_check(struct campaign_config *config,
+                                               struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -450,7 +451,7 @@ enum assay_status campaign_config_read(struct campaign_config *config,
          !st && table; table = table->next)
         st = get_section(config, table, err);
     if (!st) {
-        st = check(config, err);
+        st = campaign_config_check(config, err);
         if (st)
             error_context(err, "%s", path);
     }

@@ -8,7 +8,7 @@
 #define PREDICT_CAMPAIGN_CONFIG_H
 
 #include "base/arena.h"
-#include "ops/prune.h"
+#include "passes/prune.h"
 #include "predict/data_folder.h"
 
 enum { CAMPAIGN_MOST_BATCH = 65536 };

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "formats/model_file.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 #include "predict/describe_graph.h"
 
@@ -63,7 +63,8 @@ static struct sink *sink_of(const struct writer *writer, int file)
 }
 
 /* A number, or nothing where it was not measured. */
-static void put_number(struct sink *sink, bool is_there, double value)
+static void campaign_csv_put_number(struct sink *sink, bool is_there,
+                                    double value)
 {
     char text[DECIMAL_MAX];
 
@@ -104,18 +105,18 @@ static void close_row(struct writer *writer)
              (!has_latency || is_latency) && (!has_memory || is_memory));
     put_flag(sink, has_latency, is_latency);
     put_flag(sink, has_memory, is_memory);
-    put_number(sink, is_latency, latency->latency_ms);
-    put_number(sink, is_memory, memory->alloc_mb);
-    put_number(sink, is_memory, memory->reserved_mb);
-    put_number(sink, is_memory, memory->used_mb);
-    put_number(sink, any->avail_mb > 0, any->avail_mb);
-    put_number(sink, any->free_mb > 0, any->free_mb);
-    put_number(sink, any->capacity_mb > 0, any->capacity_mb);
+    campaign_csv_put_number(sink, is_latency, latency->latency_ms);
+    campaign_csv_put_number(sink, is_memory, memory->alloc_mb);
+    campaign_csv_put_number(sink, is_memory, memory->reserved_mb);
+    campaign_csv_put_number(sink, is_memory, memory->used_mb);
+    campaign_csv_put_number(sink, any->avail_mb > 0, any->avail_mb);
+    campaign_csv_put_number(sink, any->free_mb > 0, any->free_mb);
+    campaign_csv_put_number(sink, any->capacity_mb > 0, any->capacity_mb);
     put_flag(sink, true, is_latency);
     put_flag(sink, true,
              is_memory || (has_memory && campaign_is_nomem(memory)));
     put_flag(sink, true, row->has_description);
-    put_number(sink, any->lane > 0, any->lane);
+    campaign_csv_put_number(sink, any->lane > 0, any->lane);
     sink_puts(sink, "\n");
 }
 
@@ -174,19 +175,19 @@ static void put_network(struct writer *writer, const struct campaign_test *test,
     struct sink *sink = sink_of(writer, FILE_NETWORKS);
 
     put_key(sink, test);
-    put_number(sink, true, counts->parameters);
-    put_number(sink, true, counts->norm_parameters);
-    put_number(sink, true, (double)network->n_convs);
-    put_number(sink, true, counts->n_norm);
-    put_number(sink, true, (double)network->n_denses);
+    campaign_csv_put_number(sink, true, counts->parameters);
+    campaign_csv_put_number(sink, true, counts->norm_parameters);
+    campaign_csv_put_number(sink, true, (double)network->n_convs);
+    campaign_csv_put_number(sink, true, counts->n_norm);
+    campaign_csv_put_number(sink, true, (double)network->n_denses);
     sink_puts(sink, ",");
     for (size_t i = 0; i < network->n_denses; i++)
         sink_printf(sink, "%s%" PRId64 "x%" PRId64, i ? ";" : "",
                     network->denses[i].in, network->denses[i].out);
-    put_number(sink, true, counts->parameter_tensors);
-    put_number(sink, true, description_macs(network));
-    put_number(sink, true, counts->norm_elements);
-    put_number(sink, true, counts->saved_bytes);
+    campaign_csv_put_number(sink, true, counts->parameter_tensors);
+    campaign_csv_put_number(sink, true, description_macs(network));
+    campaign_csv_put_number(sink, true, counts->norm_elements);
+    campaign_csv_put_number(sink, true, counts->saved_bytes);
     sink_puts(sink, "\n");
 }
 
@@ -204,7 +205,7 @@ static void put_ops(struct writer *writer, const struct campaign_test *test,
 
     put_key(sink, test);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        put_number(sink, true, values[i]);
+        campaign_csv_put_number(sink, true, values[i]);
     sink_puts(sink, "\n");
 }
 
@@ -249,9 +250,10 @@ static enum assay_status describe_file(struct writer *writer,
 
 /* Once for each network and level. A file that is gone leaves it without a
  * description; memory that is gone does not. */
-static enum assay_status describe(struct writer *writer,
-                                  const struct campaign_test *test,
-                                  bool *has_description, struct error *err)
+static enum assay_status campaign_csv_describe(struct writer *writer,
+                                               const struct campaign_test *test,
+                                               bool *has_description,
+                                               struct error *err)
 {
     struct str key = {0};
     uint64_t is_described = 0;
@@ -289,7 +291,7 @@ static enum assay_status take_test(void *context,
                             .batch = test->batch,
                             .stage = test->stage};
         snprintf(row->network, sizeof row->network, "%s", test->network);
-        st = describe(writer, test, &row->has_description, err);
+        st = campaign_csv_describe(writer, test, &row->has_description, err);
     }
     row->has[test->target] = true;
     row->results[test->target] = *result;

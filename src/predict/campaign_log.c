@@ -39,8 +39,8 @@ static const char schema[] =
     "PRAGMA application_id = 1098081145;"
     "COMMIT;";
 
-static enum assay_status fail(const struct campaign_log *log, const char *what,
-                              struct error *err)
+static enum assay_status campaign_log_fail(const struct campaign_log *log,
+                                           const char *what, struct error *err)
 {
     int code = sqlite3_errcode(log->db);
     enum assay_status st = code == SQLITE_NOMEM    ? ASSAY_NOMEM
@@ -56,15 +56,15 @@ static const char add_columns[] =
     "ALTER TABLE test ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1;"
     "ALTER TABLE test ADD COLUMN lane REAL";
 
-static enum assay_status check_version(struct campaign_log *log,
-                                       struct error *err)
+static enum assay_status campaign_log_check_version(struct campaign_log *log,
+                                                    struct error *err)
 {
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
 
     if (sqlite3_prepare_v2(log->db, "PRAGMA user_version", -1, &row, NULL) ||
         sqlite3_step(row) != SQLITE_ROW)
-        st = fail(log, "opening the log", err);
+        st = campaign_log_fail(log, "opening the log", err);
     else
         log->version = sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
@@ -137,8 +137,9 @@ static enum assay_status claim_log(struct campaign_log *log, struct error *err)
                      log->path, (long)holder);
 }
 
-static enum assay_status connect(struct campaign_log *log,
-                                 enum database_use use, struct error *err)
+static enum assay_status campaign_log_connect(struct campaign_log *log,
+                                              enum database_use use,
+                                              struct error *err)
 {
     enum { patience_ms = 10000 };
     enum assay_status st = database_open(log->path, use, &log->database, err);
@@ -147,7 +148,7 @@ static enum assay_status connect(struct campaign_log *log,
         return st;
     log->db = database_handle(log->database);
     sqlite3_busy_timeout(log->db, patience_ms);
-    return check_version(log, err);
+    return campaign_log_check_version(log, err);
 }
 
 enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
@@ -165,11 +166,11 @@ enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
     if (!st)
         st = claim_log(log, err);
     if (!st)
-        st = connect(log, DATABASE_WRITE, err);
+        st = campaign_log_connect(log, DATABASE_WRITE, err);
     if (!st && ((log->version == 1 &&
                  sqlite3_exec(log->db, add_columns, NULL, NULL, NULL)) ||
                 sqlite3_exec(log->db, schema, NULL, NULL, NULL)))
-        st = fail(log, "opening the log", err);
+        st = campaign_log_fail(log, "opening the log", err);
     if (st) {
         campaign_log_close(log);
         return st;
@@ -192,7 +193,7 @@ enum assay_status campaign_log_read(const char *path, struct campaign_log **out,
     if (!st)
         st = new_log(path, &log, err);
     if (!st)
-        st = connect(log, DATABASE_READ, err);
+        st = campaign_log_connect(log, DATABASE_READ, err);
     if (st)
         campaign_log_close(log);
     else
@@ -244,7 +245,7 @@ enum assay_status campaign_log_find(struct campaign_log *log,
         before->n_rounds = (size_t)sqlite3_column_int64(row, 1);
         snprintf(before->reason, sizeof before->reason, "%s", text_of(row, 2));
     } else if (rc != SQLITE_DONE) {
-        st = fail(log, "reading the log", err);
+        st = campaign_log_fail(log, "reading the log", err);
     }
     sqlite3_finalize(row);
     return st;
@@ -287,12 +288,12 @@ static enum assay_status add_steps(struct campaign_log *log,
 
     if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL) ||
         !bind_test(row, test))
-        st = fail(log, "writing the log", err);
+        st = campaign_log_fail(log, "writing the log", err);
     for (size_t i = 0; !st && i < result->n_steps && i < most; i++) {
         sqlite3_reset(row);
         if (sqlite3_bind_double(row, 7, result->steps_ms[i]) ||
             sqlite3_step(row) != SQLITE_DONE)
-            st = fail(log, "writing the log", err);
+            st = campaign_log_fail(log, "writing the log", err);
     }
     sqlite3_finalize(row);
     return st;
@@ -312,17 +313,18 @@ static const char update[] =
     " THEN ?10 ELSE latency_ms END WHERE network = ?1 AND level = ?2 AND"
     " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
 
-static enum assay_status put(struct campaign_log *log, const char *text,
-                             const struct campaign_test *test,
-                             const struct campaign_result *result,
-                             struct error *err)
+static enum assay_status campaign_log_put(struct campaign_log *log,
+                                          const char *text,
+                                          const struct campaign_test *test,
+                                          const struct campaign_result *result,
+                                          struct error *err)
 {
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
 
     if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL) ||
         !bind_result(row, test, result) || sqlite3_step(row) != SQLITE_DONE)
-        st = fail(log, "writing the log", err);
+        st = campaign_log_fail(log, "writing the log", err);
     sqlite3_finalize(row);
     return st;
 }
@@ -335,12 +337,12 @@ static enum assay_status write_test(struct campaign_log *log, const char *text,
     enum assay_status st;
 
     if (sqlite3_exec(log->db, "BEGIN IMMEDIATE", NULL, NULL, NULL))
-        return fail(log, "writing the log", err);
-    st = put(log, text, test, result, err);
+        return campaign_log_fail(log, "writing the log", err);
+    st = campaign_log_put(log, text, test, result, err);
     if (!st && keeps_steps)
         st = add_steps(log, test, result, err);
     if (!st && sqlite3_exec(log->db, "COMMIT", NULL, NULL, NULL))
-        st = fail(log, "writing the log", err);
+        st = campaign_log_fail(log, "writing the log", err);
     if (st)
         sqlite3_exec(log->db, "ROLLBACK", NULL, NULL, NULL);
     return st;
@@ -364,7 +366,7 @@ enum assay_status campaign_log_again(struct campaign_log *log,
 
 /* ---- all of them -------------------------------------------------------- */
 
-static int find_name(const char *const *names, const char *text)
+static int campaign_log_find_name(const char *const *names, const char *text)
 {
     for (int i = 0; names[i]; i++) {
         if (strcmp(names[i], text) == 0)
@@ -374,11 +376,11 @@ static int find_name(const char *const *names, const char *text)
 }
 
 /* False where a row is none of ours. */
-static bool read_row(sqlite3_stmt *row, struct campaign_test *test,
-                     struct campaign_result *result)
+static bool campaign_log_read_row(sqlite3_stmt *row, struct campaign_test *test,
+                                  struct campaign_result *result)
 {
-    int stage = find_name(stage_names, text_of(row, 4));
-    int target = find_name(target_names, text_of(row, 5));
+    int stage = campaign_log_find_name(stage_names, text_of(row, 4));
+    int target = campaign_log_find_name(target_names, text_of(row, 5));
     double *values[] = {&result->latency_ms,  &result->alloc_mb,
                         &result->reserved_mb, &result->used_mb,
                         &result->avail_mb,    &result->free_mb,
@@ -424,19 +426,19 @@ enum assay_status campaign_log_each(
     snprintf(text, sizeof text, select,
              log->version == 1 ? "1, NULL" : "rounds, lane");
     if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL))
-        return fail(log, "reading the log", err);
+        return campaign_log_fail(log, "reading the log", err);
     while (!st && (rc = sqlite3_step(row)) == SQLITE_ROW) {
         struct campaign_test test;
         struct campaign_result result;
 
-        if (read_row(row, &test, &result))
+        if (campaign_log_read_row(row, &test, &result))
             st = take(context, &test, &result, err);
         else
             st = error_set(err, ASSAY_BAD_INPUT,
                            "%s holds a test that cannot be", log->path);
     }
     if (!st && rc != SQLITE_DONE)
-        st = fail(log, "reading the log", err);
+        st = campaign_log_fail(log, "reading the log", err);
     sqlite3_finalize(row);
     return st;
 }

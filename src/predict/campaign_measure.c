@@ -5,13 +5,14 @@
 #include "base/doubles.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/scanner.h"
 #include "engine/engine.h"
 #include "engine/optimizer.h"
 #include "formats/model_file.h"
 #include "graph/survey.h"
 #include "models/models.h"
-#include "ops/fuse.h"
-#include "ops/train_pass.h"
+#include "passes/fuse.h"
+#include "passes/train_pass.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ struct subject {
     struct arena arena;
 };
 
-static void subject_release(struct subject *subject)
+static void campaign_measure_subject_release(struct subject *subject)
 {
     for (size_t i = 0; i < sizeof subject->inputs / sizeof *subject->inputs;
          i++)
@@ -51,8 +52,9 @@ static void subject_release(struct subject *subject)
 /* ---- inputs ------------------------------------------------------------- */
 
 /* What a batch of images is; sizes that the network leaves free are 224. */
-static enum assay_status find_images(const struct subject *subject,
-                                     struct shape *images, struct error *err)
+static enum assay_status
+campaign_measure_find_images(const struct subject *subject,
+                             struct shape *images, struct error *err)
 {
     const struct shape *declared = graph_input_count(subject->graph)
                                        ? graph_input_shape(subject->graph, 0)
@@ -74,18 +76,19 @@ static enum assay_status find_images(const struct subject *subject,
 
 /* As many as the network has scores for each image. To be asked before the
  * graph is made one for training. */
-static enum assay_status count_classes(struct subject *subject,
-                                       struct error *err)
+static enum assay_status campaign_measure_count_classes(struct subject *subject,
+                                                        struct error *err)
 {
     struct survey survey = {0};
     const struct shape *scores;
     struct shape images;
-    enum assay_status st = graph_input_count(subject->graph) == 1
-                               ? find_images(subject, &images, err)
-                               : error_set(err, ASSAY_UNSUPPORTED,
-                                           "it has %zu inputs, and only "
-                                           "networks with one are trained",
-                                           graph_input_count(subject->graph));
+    enum assay_status st =
+        graph_input_count(subject->graph) == 1
+            ? campaign_measure_find_images(subject, &images, err)
+            : error_set(err, ASSAY_UNSUPPORTED,
+                        "it has %zu inputs, and only "
+                        "networks with one are trained",
+                        graph_input_count(subject->graph));
 
     if (!st)
         st = survey_graph(&survey, subject->graph, &images, err);
@@ -100,8 +103,8 @@ static enum assay_status count_classes(struct subject *subject,
     return st;
 }
 
-static void fill_input(const struct subject *subject, size_t i,
-                       struct random *random)
+static void campaign_measure_fill_input(const struct subject *subject, size_t i,
+                                        struct random *random)
 {
     const struct tensor *input = &subject->inputs[i];
     size_t n = tensor_elements(input);
@@ -123,7 +126,7 @@ static enum assay_status make_inputs(struct subject *subject, struct error *err)
     struct random random = random_seed(1);
     size_t n = graph_input_count(subject->graph);
     struct shape images;
-    enum assay_status st = find_images(subject, &images, err);
+    enum assay_status st = campaign_measure_find_images(subject, &images, err);
 
     if (!st && n > sizeof subject->inputs / sizeof *subject->inputs)
         st = error_set(err, ASSAY_UNSUPPORTED, "it has %zu inputs", n);
@@ -136,7 +139,7 @@ static enum assay_status make_inputs(struct subject *subject, struct error *err)
         st = tensor_new(subject->pool, value->dtype, &shape,
                         &subject->inputs[i], err);
         if (!st)
-            fill_input(subject, i, &random);
+            campaign_measure_fill_input(subject, i, &random);
     }
     return st;
 }
@@ -166,7 +169,8 @@ static size_t find_ample_bytes(void)
                : (size_t)data.rlim_cur / 8;
 }
 
-static enum assay_status open_graph(struct subject *subject, struct error *err)
+static enum assay_status campaign_measure_open_graph(struct subject *subject,
+                                                     struct error *err)
 {
     const struct onnx_options none = {0};
     uint32_t owner;
@@ -183,7 +187,7 @@ static enum assay_status open_graph(struct subject *subject, struct error *err)
     if (!st)
         st = model_fill(subject->graph, subject->pool, 0, err);
     if (!st && subject->test->stage == STAGE_TRAINING)
-        st = count_classes(subject, err);
+        st = campaign_measure_count_classes(subject, err);
     if (!st && subject->test->stage == STAGE_TRAINING)
         st = graph_make_training(subject->graph, NULL, err);
     if (!st && subject->test->stage == STAGE_TRAINING)
@@ -194,9 +198,10 @@ static enum assay_status open_graph(struct subject *subject, struct error *err)
     return st;
 }
 
-static enum assay_status open_engine(struct subject *subject,
-                                     const struct campaign_limits *limits,
-                                     struct error *err)
+static enum assay_status
+campaign_measure_open_engine(struct subject *subject,
+                             const struct campaign_limits *limits,
+                             struct error *err)
 {
     bool is_training = subject->test->stage == STAGE_TRAINING;
     struct engine_options options = {
@@ -223,12 +228,12 @@ static enum assay_status open_subject(struct subject *subject,
                                       struct error *err)
 {
     size_t n;
-    enum assay_status st = open_graph(subject, err);
+    enum assay_status st = campaign_measure_open_graph(subject, err);
 
     if (!st)
         st = make_inputs(subject, err);
     if (!st)
-        st = open_engine(subject, limits, err);
+        st = campaign_measure_open_engine(subject, limits, err);
     if (st)
         return st;
     n = graph_output_count(subject->graph);
@@ -301,10 +306,10 @@ double campaign_own_mb(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[128];
-    long long kb = 0;
+    uint64_t kb = 0;
 
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "VmData: %lld kB", &kb) == 1)
+        if (scan_field(line, "VmData", &kb))
             break;
     }
     if (file)
@@ -315,9 +320,10 @@ double campaign_own_mb(void)
 /* What a step must be able to have: the private memory of the process beside
  * the pool, less what it began with, and the most that was live in the pool.
  * What choosing kernels took, once, does not count. */
-static enum assay_status measure_memory(struct subject *subject, double idle_mb,
-                                        struct campaign_result *result,
-                                        struct error *err)
+static enum assay_status campaign_measure_memory(struct subject *subject,
+                                                 double idle_mb,
+                                                 struct campaign_result *result,
+                                                 struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     struct pool_usage usage;
@@ -350,7 +356,7 @@ enum assay_status campaign_measure_here(const struct campaign_test *test,
     if (!st && test->target == TARGET_LATENCY)
         st = measure_latency(&subject, result, err);
     else if (!st)
-        st = measure_memory(&subject, idle_mb, result, err);
-    subject_release(&subject);
+        st = campaign_measure_memory(&subject, idle_mb, result, err);
+    campaign_measure_subject_release(&subject);
     return st;
 }

@@ -2,9 +2,10 @@
 #include "predict/campaign.h"
 
 #include "base/cache.h"
+#include "base/str.h"
 #include "detect/recipe.h"
 #include "formats/model_file.h"
-#include "formats/net.h"
+#include "formats/net/net.h"
 #include "models/models.h"
 #include "predict/campaign_names.h"
 
@@ -26,13 +27,6 @@ static void source_release(struct source *source)
     pool_free(source->pool);
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), n_ending = strlen(ending);
-
-    return n > n_ending && strcmp(text + n - n_ending, ending) == 0;
-}
-
 static enum assay_status refuse_python(const char *name, struct error *err)
 {
     return error_set(err, ASSAY_UNSUPPORTED,
@@ -43,16 +37,17 @@ static enum assay_status refuse_python(const char *name, struct error *err)
 
 /* The file of a network in model_desc_dir, or a name that is a file; *path
  * stays empty for a built-in model. */
-static enum assay_status find_file(const struct campaign_config *config,
-                                   const char *name, struct str *path,
-                                   struct error *err)
+static enum assay_status
+campaign_networks_find_file(const struct campaign_config *config,
+                            const char *name, struct str *path,
+                            struct error *err)
 {
     static const char *const endings[] = {".net", ".onnx", ".py"};
     const char *folder = config->create.model_desc_dir;
 
-    if (ends_with(name, ".py"))
+    if (str_ends_with(name, ".py"))
         return refuse_python(name, err);
-    if (ends_with(name, ".net") || ends_with(name, ".onnx"))
+    if (str_ends_with(name, ".net") || str_ends_with(name, ".onnx"))
         return str_append(path, name) ? error_nomem(err, 64, "a path")
                                       : ASSAY_OK;
     for (size_t i = 0; folder && i < sizeof endings / sizeof *endings; i++) {
@@ -70,7 +65,8 @@ static enum assay_status find_file(const struct campaign_config *config,
     return ASSAY_OK;
 }
 
-static enum model_variant variant_of(const struct campaign_config *config)
+static enum model_variant
+campaign_networks_variant_of(const struct campaign_config *config)
 {
     const char *dataset = config->has_profile ? config->profile.dataset : "";
 
@@ -79,9 +75,9 @@ static enum model_variant variant_of(const struct campaign_config *config)
                                               : MODEL_IMAGENET;
 }
 
-static enum assay_status build(const struct campaign_config *config,
-                               const char *name, struct source *source,
-                               struct error *err)
+static enum assay_status
+campaign_networks_build(const struct campaign_config *config, const char *name,
+                        struct source *source, struct error *err)
 {
     const char *model = network_model(name);
     struct model_options options;
@@ -93,7 +89,7 @@ static enum assay_status build(const struct campaign_config *config,
         return error_set(err, ASSAY_UNSUPPORTED,
                          "%s is a detector; a campaign measures classifiers",
                          model);
-    options = model_options_for(model, variant_of(config));
+    options = model_options_for(model, campaign_networks_variant_of(config));
     side = options.image_size;
     shape = shape_of(4, (int64_t)-1, (int64_t)3, side, side);
     st = model_build(model, &options, &source->graph, err);
@@ -103,21 +99,22 @@ static enum assay_status build(const struct campaign_config *config,
     return st;
 }
 
-static enum assay_status open_source(const struct campaign_config *config,
-                                     const char *name, struct source *source,
-                                     struct error *err)
+static enum assay_status
+campaign_networks_open_source(const struct campaign_config *config,
+                              const char *name, struct source *source,
+                              struct error *err)
 {
     const struct onnx_options none = {0};
     struct str path = {0};
     enum assay_status st = pool_new(&source->pool, err);
 
     if (!st)
-        st = find_file(config, name, &path, err);
+        st = campaign_networks_find_file(config, name, &path, err);
     if (!st && path.n)
         st = model_file_load(path.text, &none, source->pool, &source->graph,
                              err);
     else if (!st)
-        st = build(config, name, source, err);
+        st = campaign_networks_build(config, name, source, err);
     str_release(&path);
     if (!st && graph_input_count(source->graph) != 1)
         st = error_set(err, ASSAY_UNSUPPORTED,
@@ -212,7 +209,8 @@ static size_t count_files(const struct campaign_config *config)
     return config->create.pruning_perc.n * count_repeats(config);
 }
 
-static int64_t level_of(const struct making *making, size_t file)
+static int64_t campaign_networks_level_of(const struct making *making,
+                                          size_t file)
 {
     const struct campaign_config *config = making->config;
 
@@ -228,9 +226,9 @@ static int64_t repeat_of(const struct making *making, size_t file)
 static enum assay_status find_made(struct making *making, size_t file,
                                    bool *is_made, struct error *err)
 {
-    enum assay_status st =
-        network_file_name(making->config, making->name, level_of(making, file),
-                          repeat_of(making, file), &making->path, err);
+    enum assay_status st = network_file_name(
+        making->config, making->name, campaign_networks_level_of(making, file),
+        repeat_of(making, file), &making->path, err);
 
     *is_made = !st && access(making->path.text, F_OK) == 0;
     return st;
@@ -244,9 +242,10 @@ static bool is_of_network(enum assay_status st)
 }
 
 /* Passes over a network that cannot be; level -1: at any level. */
-static enum assay_status leave_out(const struct making *making, int64_t level,
-                                   enum assay_status st, struct error *why,
-                                   struct error *err)
+static enum assay_status
+campaign_networks_leave_out(const struct making *making, int64_t level,
+                            enum assay_status st, struct error *why,
+                            struct error *err)
 {
     const struct campaign_listener *listener = making->listener;
 
@@ -264,7 +263,7 @@ static enum assay_status leave_out(const struct making *making, int64_t level,
 static enum assay_status make_file(struct making *making, size_t file,
                                    struct error *err)
 {
-    int64_t level = level_of(making, file);
+    int64_t level = campaign_networks_level_of(making, file);
     struct error why = {0};
     enum assay_status st = cache_make_folders(making->path.text, err);
 
@@ -273,7 +272,7 @@ static enum assay_status make_file(struct making *making, size_t file,
     st = save_pruned(making->config, &making->source, making->name, level,
                      repeat_of(making, file), making->path.text, &why);
     if (st)
-        return leave_out(making, level, st, &why, err);
+        return campaign_networks_leave_out(making, level, st, &why, err);
     if (making->listener && making->listener->made)
         making->listener->made(making->listener->context, making->path.text);
     return ASSAY_OK;
@@ -293,10 +292,10 @@ static enum assay_status make_network(struct making *making, struct error *err)
         if (!making->source.graph) {
             struct error why = {0};
 
-            st = open_source(making->config, making->name, &making->source,
-                             &why);
+            st = campaign_networks_open_source(making->config, making->name,
+                                               &making->source, &why);
             if (st)
-                return leave_out(making, -1, st, &why, err);
+                return campaign_networks_leave_out(making, -1, st, &why, err);
         }
         st = make_file(making, i, err);
     }
@@ -304,7 +303,8 @@ static enum assay_status make_network(struct making *making, struct error *err)
 }
 
 /* That a name means a network, where one is to be made of it. */
-static enum assay_status check_name(struct making *making, struct error *err)
+static enum assay_status campaign_networks_check_name(struct making *making,
+                                                      struct error *err)
 {
     bool is_made = true;
     struct str file = {0};
@@ -314,7 +314,7 @@ static enum assay_status check_name(struct making *making, struct error *err)
         st = find_made(making, i, &is_made, err);
     if (st || is_made)
         return st;
-    st = find_file(making->config, making->name, &file, err);
+    st = campaign_networks_find_file(making->config, making->name, &file, err);
     if (!st && file.n && access(file.text, R_OK) != 0)
         st = error_errno(err, errno, "opening the network %s", file.text);
     else if (!st && !file.n && !model_full_name(network_model(making->name)))
@@ -337,7 +337,7 @@ campaign_make_networks(const struct campaign_config *config,
 
     for (size_t i = 0; !st && i < networks->n; i++) {
         making.name = networks->items[i];
-        st = check_name(&making, err);
+        st = campaign_networks_check_name(&making, err);
     }
     for (size_t i = 0; !st && i < networks->n; i++) {
         making.name = networks->items[i];

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/ini.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "predict/campaign_names.h"
 
@@ -20,16 +21,9 @@ void campaign_tests_release(struct campaign_tests *tests)
     *tests = (struct campaign_tests){0};
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), n_ending = strlen(ending);
-
-    return n > n_ending && strcmp(text + n - n_ending, ending) == 0;
-}
-
 /* ---- tests -------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
+static int campaign_tests_by_size(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -73,7 +67,8 @@ static enum assay_status plan_reserve(struct plan *plan, size_t n,
 static void plan_sort(struct plan *plan)
 {
     if (plan->n_batches)
-        qsort(plan->batches, plan->n_batches, sizeof *plan->batches, by_size);
+        qsort(plan->batches, plan->n_batches, sizeof *plan->batches,
+              campaign_tests_by_size);
 }
 
 static enum assay_status add_series(struct campaign_tests *tests,
@@ -104,7 +99,7 @@ static enum assay_status add_file(struct campaign_tests *tests,
     struct campaign_test test = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (ends_with(path, ".py"))
+    if (str_ends_with(path, ".py"))
         return error_set(err, ASSAY_UNSUPPORTED,
                          "'%.100s' is a network written in Python, which is "
                          "not run here; name a .net or .onnx file",
@@ -148,7 +143,7 @@ static void file_list_release(struct file_list *list)
     mem_free(list->items);
 }
 
-static int by_name(const void *a, const void *b)
+static int campaign_tests_by_name(const void *a, const void *b)
 {
     const struct listed *x = a, *y = b;
     int order = strcmp(x->name.network, y->name.network);
@@ -158,12 +153,13 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->path, y->path);
 }
 
-static bool is_wanted(const struct campaign_config *config, const char *file,
-                      struct network_file *name)
+static bool campaign_tests_is_wanted(const struct campaign_config *config,
+                                     const char *file,
+                                     struct network_file *name)
 {
     const struct config_texts *networks = &config->profile.network;
 
-    if ((!ends_with(file, ".net") && !ends_with(file, ".onnx")) ||
+    if ((!str_ends_with(file, ".net") && !str_ends_with(file, ".onnx")) ||
         !network_file_split(config, file, name))
         return false;
     for (size_t i = 0; i < networks->n; i++) {
@@ -174,9 +170,10 @@ static bool is_wanted(const struct campaign_config *config, const char *file,
     return networks->n == 0;
 }
 
-static enum assay_status list_folder(const struct campaign_config *config,
-                                     const char *folder, struct file_list *list,
-                                     struct error *err)
+static enum assay_status
+campaign_tests_list_folder(const struct campaign_config *config,
+                           const char *folder, struct file_list *list,
+                           struct error *err)
 {
     DIR *open = opendir(folder);
     enum assay_status st = ASSAY_OK;
@@ -190,7 +187,7 @@ static enum assay_status list_folder(const struct campaign_config *config,
         struct str path = {0};
         struct listed *moved;
 
-        if (!is_wanted(config, entry->d_name, &name))
+        if (!campaign_tests_is_wanted(config, entry->d_name, &name))
             continue;
         moved = vec_reserve(list->items, &list->capacity, list->n + 1,
                             sizeof *moved);
@@ -204,7 +201,8 @@ static enum assay_status list_folder(const struct campaign_config *config,
     }
     closedir(open);
     if (list->n)
-        qsort(list->items, list->n, sizeof *list->items, by_name);
+        qsort(list->items, list->n, sizeof *list->items,
+              campaign_tests_by_name);
     return st;
 }
 
@@ -223,7 +221,7 @@ static enum assay_status list_from_folder(const struct campaign_config *config,
         return error_set(err, ASSAY_BAD_INPUT,
                          "[profile] has no local_model_loc: where the networks "
                          "are");
-    st = list_folder(config, folder, &list, err);
+    st = campaign_tests_list_folder(config, folder, &list, err);
     for (size_t i = 0; !st && i < list.n; i++)
         st = add_file(tests, plan, list.items[i].path, err);
     if (!st && !list.n)
@@ -373,8 +371,9 @@ static void put_texts(struct sink *sink, const char *key,
 }
 
 /* The path on the device. */
-static void put_model(struct sink *sink, const struct profile_config *profile,
-                      const char *file)
+static void campaign_tests_put_model(struct sink *sink,
+                                     const struct profile_config *profile,
+                                     const char *file)
 {
     const char *slash = strrchr(file, '/');
 
@@ -407,7 +406,7 @@ static void put_tests(const struct campaign_config *config,
             continue;
         sink_puts(sink, last[0] ? ",\n        " : "");
         last = tests->items[i].file;
-        put_model(sink, profile, last);
+        campaign_tests_put_model(sink, profile, last);
     }
     sink_puts(sink, "]\n");
 }

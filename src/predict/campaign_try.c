@@ -4,6 +4,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/processor.h"
+#include "base/scanner.h"
 #include "base/units.h"
 
 #include <stdio.h>
@@ -27,14 +28,14 @@ static struct machine_memory machine_memory(void)
     struct machine_memory memory = {0};
     FILE *file = fopen("/proc/meminfo", "r");
     char line[128];
-    long long kb;
+    uint64_t kb;
 
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "MemTotal: %lld kB", &kb) == 1)
+        if (scan_field(line, "MemTotal", &kb))
             memory.total = (double)kb / 1024;
-        else if (sscanf(line, "MemAvailable: %lld kB", &kb) == 1)
+        else if (scan_field(line, "MemAvailable", &kb))
             memory.available = (double)kb / 1024;
-        else if (sscanf(line, "MemFree: %lld kB", &kb) == 1)
+        else if (scan_field(line, "MemFree", &kb))
             memory.free = (double)kb / 1024;
     }
     if (file)
@@ -44,7 +45,7 @@ static struct machine_memory machine_memory(void)
 
 /* Channels that the kernels of this processor compute together: as many
  * float32 as a vector has. */
-static double find_lane(void)
+static double campaign_try_find_lane(void)
 {
     switch (processor_level()) {
     case PROCESSOR_PLAIN:
@@ -86,9 +87,10 @@ bool campaign_is_nomem(const struct campaign_result *result)
            strncmp(result->reason, nomem_words, strlen(nomem_words)) == 0;
 }
 
-static void explain(struct campaign_result *result, enum child_told told,
-                    const struct answer *answer, int status, double seconds,
-                    size_t memory_bytes)
+static void campaign_try_explain(struct campaign_result *result,
+                                 enum child_told told,
+                                 const struct answer *answer, int status,
+                                 double seconds, size_t memory_bytes)
 {
     char limit[UNITS_MAX];
 
@@ -122,8 +124,10 @@ static size_t choose_limit(const struct campaign_limits *limits,
                : SIZE_MAX / 2;
 }
 
-static void finish(struct child *child, const struct campaign_limits *limits,
-                   size_t memory_bytes, struct campaign_result *result)
+static void campaign_try_finish(struct child *child,
+                                const struct campaign_limits *limits,
+                                size_t memory_bytes,
+                                struct campaign_result *result)
 {
     struct answer answer = {0};
     enum child_told told =
@@ -135,7 +139,8 @@ static void finish(struct child *child, const struct campaign_limits *limits,
         *result = answer.result;
         result->is_passed = true;
     } else {
-        explain(result, told, &answer, status, limits->seconds, memory_bytes);
+        campaign_try_explain(result, told, &answer, status, limits->seconds,
+                             memory_bytes);
     }
 }
 
@@ -162,9 +167,9 @@ enum assay_status campaign_try(const struct campaign_test *test,
     st = child_start(&child, &options, run_attempt, &attempt, err);
     if (st)
         return st;
-    finish(&child, limits, limit, result);
+    campaign_try_finish(&child, limits, limit, result);
     result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
-    result->lane = find_lane();
+    result->lane = campaign_try_find_lane();
     result->avail_mb = memory.available;
     result->free_mb = memory.free;
     result->capacity_mb = limits->memory_bytes

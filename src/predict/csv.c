@@ -43,8 +43,8 @@ static char *unquote(char *from)
 }
 
 /* Splits the line that begins at csv->at in place. */
-static enum assay_status split(struct csv *csv, const char **fields, size_t *n,
-                               struct error *err)
+static enum assay_status csv_split(struct csv *csv, const char **fields,
+                                   size_t *n, struct error *err)
 {
     char *at = csv->text.text + csv->at;
     char end = ',';
@@ -73,7 +73,7 @@ static enum assay_status split(struct csv *csv, const char **fields, size_t *n,
     return ASSAY_OK;
 }
 
-static enum assay_status read_head(struct csv *csv, struct error *err)
+static enum assay_status csv_read_head(struct csv *csv, struct error *err)
 {
     enum assay_status st;
 
@@ -84,7 +84,7 @@ static enum assay_status read_head(struct csv *csv, struct error *err)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s: empty; a line of column names is wanted",
                          str_text(&csv->name));
-    st = split(csv, csv->columns, &csv->n_columns, err);
+    st = csv_split(csv, csv->columns, &csv->n_columns, err);
     for (size_t i = 0; !st && i < csv->n_columns; i++) {
         csv->columns[i] = arena_strdup(&csv->names, csv->columns[i]);
         if (!csv->columns[i])
@@ -98,7 +98,7 @@ enum assay_status csv_open_text(struct csv *csv, const char *name,
 {
     if (str_append(&csv->name, name) || str_append_n(&csv->text, text, n))
         return error_nomem(err, n, name);
-    return read_head(csv, err);
+    return csv_read_head(csv, err);
 }
 
 enum assay_status csv_open(struct csv *csv, const char *path, struct error *err)
@@ -108,7 +108,7 @@ enum assay_status csv_open(struct csv *csv, const char *path, struct error *err)
     if (st)
         return error_nomem(err, strlen(path), "a file name");
     st = file_read(path, max_file_bytes, &csv->text, err);
-    return st ? st : read_head(csv, err);
+    return st ? st : csv_read_head(csv, err);
 }
 
 enum assay_status csv_next(struct csv *csv, bool *more, struct error *err)
@@ -124,7 +124,7 @@ enum assay_status csv_next(struct csv *csv, bool *more, struct error *err)
     *more = text[csv->at] != '\0';
     if (!*more)
         return ASSAY_OK;
-    st = split(csv, csv->fields, &n, err);
+    st = csv_split(csv, csv->fields, &n, err);
     if (!st && n != csv->n_columns)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "%s line %zu: %zu fields where %zu columns are named",
@@ -158,8 +158,8 @@ const char *csv_field(const struct csv *csv, int place)
     return place < 0 ? "" : csv->fields[place];
 }
 
-static enum assay_status refuse(const struct csv *csv, int place,
-                                const char *wanted, struct error *err)
+static enum assay_status csv_refuse(const struct csv *csv, int place,
+                                    const char *wanted, struct error *err)
 {
     return error_set(err, ASSAY_BAD_INPUT,
                      "%s line %zu, column %s: '%.40s' is not %s",
@@ -175,10 +175,10 @@ enum assay_status csv_number(const struct csv *csv, int place, double missing,
 
     if (*text) {
         if (!csv_is_number(text))
-            return refuse(csv, place, "a number", err);
+            return csv_refuse(csv, place, "a number", err);
         value = decimal_double(text, strlen(text));
         if (!isfinite(value))
-            return refuse(csv, place, "a number that can be", err);
+            return csv_refuse(csv, place, "a number that can be", err);
     }
     *out = value;
     return ASSAY_OK;
@@ -191,7 +191,7 @@ enum assay_status csv_integer(const struct csv *csv, int place, int64_t low,
     int64_t value;
 
     if (!csv_is_number(text) || !decimal_int64(text, strlen(text), &value))
-        return refuse(csv, place, "a whole number", err);
+        return csv_refuse(csv, place, "a whole number", err);
     if (value < low || value > high)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s line %zu, column %s: %lld is not between %lld and "

@@ -3,7 +3,7 @@
 
 #include "base/doubles.h"
 #include "base/mem.h"
-#include "predict/levenberg.h"
+#include "predict/levenberg_internal.h"
 #include "predict/physical_internal.h"
 
 #include <math.h>
@@ -83,8 +83,8 @@ static double memory_at(const double *slope, size_t n, double u, double batch)
                     24);
 }
 
-static double value_at(const struct curve *curve, const double *value, double u,
-                       double batch)
+static double curve_value_at(const struct curve *curve, const double *value,
+                             double u, double batch)
 {
     size_t n = slope_count(curve->axis);
 
@@ -95,7 +95,8 @@ static double value_at(const struct curve *curve, const double *value, double u,
 double curve_predict(const struct curve *curve, double macs, double level,
                      double batch)
 {
-    return value_at(curve, curve->value, position(curve, macs, level), batch);
+    return curve_value_at(curve, curve->value, position(curve, macs, level),
+                          batch);
 }
 
 /* ---- fitting ------------------------------------------------------------- */
@@ -108,7 +109,8 @@ struct fitting {
     size_t n_parameters;
 };
 
-static void residuals(const void *context, const double *value, double *out)
+static void curve_residuals(const void *context, const double *value,
+                            double *out)
 {
     const struct fitting *fitting = context;
     size_t n = fitting->points->n;
@@ -119,8 +121,8 @@ static void residuals(const void *context, const double *value, double *out)
         out[i] = 0;
         if (point->is_bound)
             continue;
-        out[i] = log(value_at(fitting->curve, value, fitting->positions[i],
-                              point->batch) /
+        out[i] = log(curve_value_at(fitting->curve, value,
+                                    fitting->positions[i], point->batch) /
                      point->value);
         out[i] = least_squares_huber(out[i] / deviation, 1);
     }
@@ -169,7 +171,7 @@ static void set_prior(struct fitting *fitting, size_t place, double centre,
     fitting->spread[place] = spread;
 }
 
-static void set_priors(struct fitting *fitting, double slope)
+static void curve_set_priors(struct fitting *fitting, double slope)
 {
     const struct data_points *points = fitting->points;
     size_t n = slope_count(fitting->curve->axis);
@@ -209,8 +211,9 @@ enum assay_status curve_fit(struct curve *curve,
                             enum curve_axis axis, struct error *err)
 {
     struct fitting fitting = {.curve = curve, .points = points};
-    struct least_squares problem = {
-        .residuals = residuals, .context = &fitting, .max_iterations = 200};
+    struct least_squares problem = {.residuals = curve_residuals,
+                                    .context = &fitting,
+                                    .max_iterations = 200};
     double slope = 1;
     enum assay_status st;
 
@@ -228,7 +231,7 @@ enum assay_status curve_fit(struct curve *curve,
     }
     st = guess_slope(points, &slope, err);
     if (!st) {
-        set_priors(&fitting, slope);
+        curve_set_priors(&fitting, slope);
         memcpy(curve->value, fitting.centre, sizeof fitting.centre);
         problem.n_parameters = fitting.n_parameters;
         problem.n_residuals = points->n + fitting.n_parameters;

@@ -1,6 +1,7 @@
 /* predict/data_folder.c - see data_folder.h. */
 #include "predict/data_folder.h"
 
+#include "base/scanner.h"
 #include "predict/data_folder_internal.h"
 
 #include <math.h>
@@ -12,9 +13,10 @@ enum { max_size = 1 << 24, max_level = 100 };
 
 /* ---- the files ----------------------------------------------------------- */
 
-static enum assay_status open_file(struct data_reading *reading,
-                                   const char *folder, const char *file,
-                                   struct error *err)
+static enum assay_status data_folder_open_file(struct data_reading *reading,
+                                               const char *folder,
+                                               const char *file,
+                                               struct error *err)
 {
     struct str path = {0};
     enum assay_status st =
@@ -128,8 +130,9 @@ static enum assay_status read_layer(struct data_reading *reading,
                : description_add_conv(&set->descriptions[index], &conv, err);
 }
 
-static enum assay_status read_layers(struct data_reading *reading,
-                                     struct data_set *set, struct error *err)
+static enum assay_status data_folder_read_layers(struct data_reading *reading,
+                                                 struct data_set *set,
+                                                 struct error *err)
 {
     int columns[N_LAYER_COLUMNS];
     enum assay_status st = ASSAY_OK;
@@ -182,8 +185,9 @@ static const struct count_column op_columns[] = {
 
 enum { max_count_columns = 16 };
 
-static enum assay_status read_count(struct data_reading *reading, int place,
-                                    double *out, struct error *err)
+static enum assay_status data_folder_read_count(struct data_reading *reading,
+                                                int place, double *out,
+                                                struct error *err)
 {
     enum assay_status st = csv_number(&reading->csv, place, 0, out, err);
 
@@ -204,26 +208,28 @@ static enum assay_status read_denses(struct data_reading *reading,
     enum assay_status st = ASSAY_OK;
 
     while (!st && *text) {
-        long long in = 0, out = 0;
-        int used = 0;
+        enum { most = 99999999 };
+        const char *at = text;
+        uint64_t in = 0, out = 0;
 
-        if (sscanf(text, "%8lldx%8lld%n", &in, &out, &used) < 2 || in < 1 ||
-            out < 1 || (text[used] && text[used] != ';'))
+        if (!scan_number(&at, most, &in) || !scan_word(&at, "x") ||
+            !scan_number(&at, most, &out) || in < 1 || out < 1 ||
+            (*at && *at != ';'))
             return error_set(err, ASSAY_BAD_INPUT,
                              "%s line %zu, column fc_layers: '%.40s' is not "
                              "INxOUT;INxOUT",
                              str_text(&reading->csv.name), reading->csv.line,
                              text);
-        st = description_add_dense(description, in, out, err);
-        text += used + (text[used] == ';');
+        st = description_add_dense(description, (int64_t)in, (int64_t)out, err);
+        text = at + (*at == ';');
     }
     return st;
 }
 
-static enum assay_status read_counts(struct data_reading *reading,
-                                     struct data_set *set,
-                                     const struct count_column *columns,
-                                     bool has_denses, struct error *err)
+static enum assay_status
+data_folder_read_counts(struct data_reading *reading, struct data_set *set,
+                        const struct count_column *columns, bool has_denses,
+                        struct error *err)
 {
     int places[max_count_columns], denses = -1;
     enum assay_status st = ASSAY_OK;
@@ -242,7 +248,7 @@ static enum assay_status read_counts(struct data_reading *reading,
             continue;
         description = &set->descriptions[index];
         for (size_t i = 0; !st && columns[i].name; i++)
-            st = read_count(
+            st = data_folder_read_count(
                 reading, places[i],
                 (double *)((char *)&description->counts + columns[i].offset),
                 err);
@@ -256,18 +262,19 @@ static enum assay_status read_counts(struct data_reading *reading,
 static enum assay_status read_networks(struct data_reading *reading,
                                        struct data_set *set, struct error *err)
 {
-    return read_counts(reading, set, network_columns, true, err);
+    return data_folder_read_counts(reading, set, network_columns, true, err);
 }
 
 static enum assay_status read_ops(struct data_reading *reading,
                                   struct data_set *set, struct error *err)
 {
-    return read_counts(reading, set, op_columns, false, err);
+    return data_folder_read_counts(reading, set, op_columns, false, err);
 }
 
 /* ---- the folder ---------------------------------------------------------- */
 
-static enum assay_status check_folder(const char *folder, struct error *err)
+static enum assay_status data_folder_check(const char *folder,
+                                           struct error *err)
 {
     struct stat info;
 
@@ -287,11 +294,11 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
         const char *file;
         enum assay_status (*read)(struct data_reading *reading,
                                   struct data_set *set, struct error *err);
-    } files[] = {{"layers.csv", read_layers},
+    } files[] = {{"layers.csv", data_folder_read_layers},
                  {"networks.csv", read_networks},
                  {"network_ops.csv", read_ops},
                  {"measurements.csv", data_read_measurements}};
-    enum assay_status st = check_folder(folder, err);
+    enum assay_status st = data_folder_check(folder, err);
 
     if (!set->n_descriptions)
         set->capacity_mb = set->available_mb = set->lane = NAN;
@@ -299,7 +306,7 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
     for (size_t i = 0; !st && i < sizeof files / sizeof files[0]; i++) {
         struct data_reading reading = {0};
 
-        st = open_file(&reading, folder, files[i].file, err);
+        st = data_folder_open_file(&reading, folder, files[i].file, err);
         if (!st)
             st = files[i].read(&reading, set, err);
         csv_release(&reading.csv);

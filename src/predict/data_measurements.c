@@ -12,9 +12,8 @@ struct measured_columns {
     int capacity, available, lane; /* these may be missing, and is_kept */
 };
 
-static enum assay_status find_columns(const struct csv *csv,
-                                      struct measured_columns *columns,
-                                      struct error *err)
+static enum assay_status data_measurements_find_columns(
+    const struct csv *csv, struct measured_columns *columns, struct error *err)
 {
     static const char *const passed[] = {"lat_passed", "mem_passed"};
     static const char *const value[] = {"latency_ms", "mem_used_mb"};
@@ -77,9 +76,10 @@ static enum assay_status read_target(const struct data_reading *reading,
     return ASSAY_OK;
 }
 
-static enum assay_status read_device(const struct data_reading *reading,
-                                     const struct measured_columns *columns,
-                                     struct data_set *set, struct error *err)
+static enum assay_status
+data_measurements_read_device(const struct data_reading *reading,
+                              const struct measured_columns *columns,
+                              struct data_set *set, struct error *err)
 {
     double capacity = NAN, available = NAN, lane = NAN;
     enum assay_status st =
@@ -124,9 +124,10 @@ static enum assay_status note_undescribed(struct data_set *set,
     return st;
 }
 
-static enum assay_status read_row(struct data_reading *reading,
-                                  const struct measured_columns *columns,
-                                  struct data_set *set, struct error *err)
+static enum assay_status
+data_measurements_read_row(struct data_reading *reading,
+                           const struct measured_columns *columns,
+                           struct data_set *set, struct error *err)
 {
     const char *network = csv_field(&reading->csv, reading->network);
     struct measurement row = {0};
@@ -141,7 +142,7 @@ static enum assay_status read_row(struct data_reading *reading,
     for (int t = 0; !st && t < N_TARGETS; t++)
         st = read_target(reading, columns, (enum target)t, &row, err);
     if (!st)
-        st = read_device(reading, columns, set, err);
+        st = data_measurements_read_device(reading, columns, set, err);
     if (st)
         return st;
     row.batch = (double)batch;
@@ -158,10 +159,11 @@ enum assay_status data_read_measurements(struct data_reading *reading,
                                          struct error *err)
 {
     struct measured_columns columns;
-    enum assay_status st = find_columns(&reading->csv, &columns, err);
+    enum assay_status st =
+        data_measurements_find_columns(&reading->csv, &columns, err);
     bool more = true;
 
     while (!st && !(st = csv_next(&reading->csv, &more, err)) && more)
-        st = read_row(reading, &columns, set, err);
+        st = data_measurements_read_row(reading, &columns, set, err);
     return st;
 }

@@ -44,6 +44,7 @@ void description_release(struct description *description)
     mem_free(description->network);
     mem_free(description->convs);
     mem_free(description->denses);
+    mem_free(description->uncounted);
     *description = (struct description){0};
 }
 
@@ -91,6 +92,29 @@ enum assay_status description_add_dense(struct description *description,
     return ASSAY_OK;
 }
 
+enum assay_status description_add_uncounted(struct description *description,
+                                            const char *op, double macs,
+                                            struct error *err)
+{
+    struct uncounted_row *moved;
+
+    description->uncounted_macs += macs;
+    for (size_t i = 0; i < description->n_uncounted; i++) {
+        if (strcmp(description->uncounted[i].op, op) == 0) {
+            description->uncounted[i].n++;
+            return ASSAY_OK;
+        }
+    }
+    moved =
+        vec_reserve(description->uncounted, &description->uncounted_capacity,
+                    description->n_uncounted + 1, sizeof *moved);
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a layer that is not counted");
+    description->uncounted = moved;
+    moved[description->n_uncounted++] = (struct uncounted_row){op, 1};
+    return ASSAY_OK;
+}
+
 enum assay_status description_copy(struct description *to,
                                    const struct description *from,
                                    struct error *err)
@@ -104,6 +128,12 @@ enum assay_status description_copy(struct description *to,
     for (size_t i = 0; !st && i < from->n_denses; i++)
         st = description_add_dense(to, from->denses[i].in, from->denses[i].out,
                                    err);
+    for (size_t i = 0; !st && i < from->n_uncounted; i++) {
+        st = description_add_uncounted(to, from->uncounted[i].op, 0, err);
+        if (!st)
+            to->uncounted[i].n = from->uncounted[i].n;
+    }
+    to->uncounted_macs = from->uncounted_macs;
     return st;
 }
 
@@ -121,9 +151,11 @@ bool conv_is_depthwise(const struct conv_row *conv)
 
 double conv_macs(const struct conv_row *conv)
 {
+    int64_t depth = conv->in / conv->groups;
+
     return (double)(conv_out(conv, 0) * conv_out(conv, 1)) *
-           (double)(conv->kernel[0] * conv->kernel[1]) *
-           (double)(conv->in / conv->groups) * (double)conv->out;
+           (double)(conv->kernel[0] * conv->kernel[1]) * (double)depth *
+           (double)conv->out;
 }
 
 double description_macs(const struct description *description)

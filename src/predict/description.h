@@ -41,6 +41,12 @@ struct image_counts {
     double saved_bytes; /* of activations, kept for the backward pass */
 };
 
+/* An op that predictions know nothing like, and how many layers do it. */
+struct uncounted_row {
+    const char *op; /* the name of its class */
+    size_t n;
+};
+
 /* Start from {0}. */
 struct description {
     char *network;
@@ -50,6 +56,9 @@ struct description {
     struct dense_row *denses;
     size_t n_denses, denses_capacity;
     struct image_counts counts;
+    struct uncounted_row *uncounted; /* of a graph; files list none */
+    size_t n_uncounted, uncounted_capacity;
+    double uncounted_macs; /* of an image */
 };
 
 void description_release(struct description *description);
@@ -65,6 +74,11 @@ enum assay_status description_add_conv(struct description *description,
 enum assay_status description_add_dense(struct description *description,
                                         int64_t in, int64_t out,
                                         struct error *err);
+
+/* op: a text that stays. */
+enum assay_status description_add_uncounted(struct description *description,
+                                            const char *op, double macs,
+                                            struct error *err);
 
 /* The members of struct image_counts by name, for files. */
 struct description_field {

@@ -202,8 +202,8 @@ size_t features_n_layers(const struct description *description)
     return description->n_convs + description->n_denses;
 }
 
-static enum network_feature kind_of(const struct description *description,
-                                    size_t i)
+static enum network_feature
+features_kind_of(const struct description *description, size_t i)
 {
     const struct conv_row *conv = &description->convs[i];
 
@@ -221,7 +221,7 @@ static void add_layers(const struct description *description, double batch,
                        enum stage stage, double *out)
 {
     for (size_t i = 0; i < features_n_layers(description); i++) {
-        enum network_feature kind = kind_of(description, i);
+        enum network_feature kind = features_kind_of(description, i);
         double layer[N_LAYER_FEATURES];
 
         features_layer(description, i, batch, stage, layer);

@@ -39,10 +39,10 @@ void fingerprint_free(struct fingerprint *fingerprint)
 }
 
 /* Takes over what was selected, networks and rows. */
-static enum assay_status copy_data(struct fingerprint *fingerprint,
-                                   const struct data_set *set,
-                                   const struct selection *selection,
-                                   struct error *err)
+static enum assay_status
+fingerprint_copy_data(struct fingerprint *fingerprint,
+                      const struct data_set *set,
+                      const struct selection *selection, struct error *err)
 {
     struct data_set *data = &fingerprint->data;
     enum assay_status st = ASSAY_OK;
@@ -130,8 +130,8 @@ static enum assay_status check_rows(const struct fingerprint *fingerprint,
 
 /* ---- ranges -------------------------------------------------------------- */
 
-static void widen(struct ranges *ranges, const double *x, double batch,
-                  bool is_first)
+static void fingerprint_widen(struct ranges *ranges, const double *x,
+                              double batch, bool is_first)
 {
     for (size_t f = 0; f < N_FEATURES; f++) {
         ranges->low[f] = is_first ? x[f] : fmin(ranges->low[f], x[f]);
@@ -154,8 +154,8 @@ void fingerprint_set_ranges(struct fingerprint *fingerprint)
             continue;
         features_network(&data->descriptions[row->description], 1, row->stage,
                          x);
-        widen(&fingerprint->ranges[row->stage], x, row->batch,
-              is_first[row->stage]);
+        fingerprint_widen(&fingerprint->ranges[row->stage], x, row->batch,
+                          is_first[row->stage]);
         is_first[row->stage] = false;
     }
 }
@@ -214,7 +214,7 @@ enum assay_status fingerprint_gather(const struct data_set *set,
     if (!fingerprint->device)
         st = error_nomem(err, 16, "the device's name");
     if (!st)
-        st = copy_data(fingerprint, set, selection, err);
+        st = fingerprint_copy_data(fingerprint, set, selection, err);
     if (!st)
         st = fingerprint_sort_rows(fingerprint, err);
     if (!st)
@@ -313,10 +313,10 @@ bool fingerprint_saw(const struct fingerprint *fingerprint,
 /* ---- predicting ---------------------------------------------------------- */
 
 /* What the physical model says beyond the ceiling, in proportion. */
-static double demand_of(const struct predictor *predictor,
-                        const struct family *family,
-                        const struct description *description, double batch,
-                        double value)
+static double fingerprint_demand_of(const struct predictor *predictor,
+                                    const struct family *family,
+                                    const struct description *description,
+                                    double batch, double value)
 {
     const struct physical *physical =
         family ? &family->physical : &predictor->physical;
@@ -354,10 +354,10 @@ enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
                : own->width;
     out->low = out->value * exp(-width);
     out->high = out->value * exp(width);
-    out->demand =
-        target == TARGET_MEMORY
-            ? demand_of(predictor, family, description, batch, out->value)
-            : (double)NAN;
+    out->demand = target == TARGET_MEMORY
+                      ? fingerprint_demand_of(predictor, family, description,
+                                              batch, out->value)
+                      : (double)NAN;
     return ASSAY_OK;
 }
 
@@ -432,9 +432,11 @@ static enum assay_status check_range(const struct ranges *ranges,
     return ASSAY_OK;
 }
 
-static enum assay_status check_kind(const struct ranges *ranges,
-                                    const struct bounded *bounded, double share,
-                                    const char *network, struct error *err)
+static enum assay_status fingerprint_check_kind(const struct ranges *ranges,
+                                                const struct bounded *bounded,
+                                                double share,
+                                                const char *network,
+                                                struct error *err)
 {
     if (share <= most_unseen || ranges->high[bounded->feature] > 0)
         return ASSAY_OK;
@@ -444,6 +446,23 @@ static enum assay_status check_kind(const struct ranges *ranges,
         "of its multiply-adds are in %s, of which none of the "
         "networks it was made from has any",
         network, 100 * share, bounded->words);
+}
+
+/* The same for layers that no fingerprint knows. */
+static enum assay_status check_uncounted(const struct description *description,
+                                         struct error *err)
+{
+    double macs = description->uncounted_macs;
+    double share = macs / fmax(macs + description_macs(description), 1);
+
+    if (share <= most_unseen)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "%s lies outside of what the fingerprint has seen: %.0f "
+                     "%% of its multiply-adds are in layers that predictions "
+                     "do not count (%s)",
+                     description->network, 100 * share,
+                     description->uncounted[0].op);
 }
 
 enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
@@ -473,8 +492,8 @@ enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
         st = check_range(ranges, &sizes[i], x[sizes[i].feature],
                          description->network, err);
     for (size_t i = 0; !st && i < sizeof kinds / sizeof kinds[0]; i++)
-        st = check_kind(ranges, &kinds[i],
-                        x[kinds[i].feature] / fmax(x[LAYER_GEMM], 1),
-                        description->network, err);
-    return st;
+        st = fingerprint_check_kind(
+            ranges, &kinds[i], x[kinds[i].feature] / fmax(x[LAYER_GEMM], 1),
+            description->network, err);
+    return st ? st : check_uncounted(description, err);
 }

@@ -16,9 +16,9 @@ void evaluation_release(struct evaluation *evaluation)
     *evaluation = (struct evaluation){0};
 }
 
-static enum assay_status find_network(struct evaluation *evaluation,
-                                      const char *name, size_t *out,
-                                      struct error *err)
+static enum assay_status
+fingerprint_eval_find_network(struct evaluation *evaluation, const char *name,
+                              size_t *out, struct error *err)
 {
     struct evaluated_network *moved;
 
@@ -35,8 +35,9 @@ static enum assay_status find_network(struct evaluation *evaluation,
     return ASSAY_OK;
 }
 
-static enum assay_status add_row(struct evaluation *evaluation,
-                                 const struct evaluated *row, struct error *err)
+static enum assay_status fingerprint_eval_add_row(struct evaluation *evaluation,
+                                                  const struct evaluated *row,
+                                                  struct error *err)
 {
     struct evaluated *moved =
         vec_reserve(evaluation->rows, &evaluation->rows_capacity,
@@ -73,8 +74,8 @@ static enum assay_status try_row(struct evaluation *evaluation,
                                  struct error *err)
 {
     struct evaluated out = {.batch = row->batch};
-    enum assay_status st =
-        find_network(evaluation, description->network, &out.network, err);
+    enum assay_status st = fingerprint_eval_find_network(
+        evaluation, description->network, &out.network, err);
 
     for (int t = 0; !st && t < N_TARGETS; t++) {
         bool is_failed = row->is_failed && t == TARGET_MEMORY;
@@ -89,7 +90,7 @@ static enum assay_status try_row(struct evaluation *evaluation,
         if (!st && t == TARGET_MEMORY)
             judge_fit(evaluation, fingerprint, row, &out.estimate);
         if (!st && !isnan(out.measured))
-            st = add_row(evaluation, &out, err);
+            st = fingerprint_eval_add_row(evaluation, &out, err);
     }
     return st;
 }

@@ -34,7 +34,7 @@ struct page {
 
 /* ---- axes ---------------------------------------------------------------- */
 
-static void tick_text(char text[UNITS_MAX], double value)
+static void fingerprint_plot_tick_text(char text[UNITS_MAX], double value)
 {
     snprintf(text, UNITS_MAX, "%.6g", value);
 }
@@ -51,7 +51,7 @@ static void axis_below(struct page *page, struct area area, struct axis *axis,
     for (size_t i = 0; i < ticks.n; i++) {
         double x = axis_place(axis, ticks.values[i]);
 
-        tick_text(text, ticks.values[i]);
+        fingerprint_plot_tick_text(text, ticks.values[i]);
         sheet_line(page->sheet, (struct spot){x, area.y},
                    (struct spot){x, bottom}, grid, 0.6);
         sheet_text(page->sheet, (struct spot){x, bottom + 13}, SHEET_MIDDLE,
@@ -74,7 +74,7 @@ static void axis_left(struct page *page, struct area area, struct axis *axis,
     for (size_t i = 0; i < ticks.n; i++) {
         double y = axis_place(axis, ticks.values[i]);
 
-        tick_text(text, ticks.values[i]);
+        fingerprint_plot_tick_text(text, ticks.values[i]);
         sheet_line(page->sheet, (struct spot){area.x, y},
                    (struct spot){area.x + area.width, y}, grid, 0.6);
         sheet_text(page->sheet, (struct spot){area.x - 6, y + 3}, SHEET_RIGHT,
@@ -87,7 +87,8 @@ static void axis_left(struct page *page, struct area area, struct axis *axis,
 
 /* ---- the panels ---------------------------------------------------------- */
 
-static bool is_shown(const struct page *page, const struct evaluated *row)
+static bool fingerprint_plot_is_shown(const struct page *page,
+                                      const struct evaluated *row)
 {
     return row->target == page->target;
 }
@@ -100,7 +101,7 @@ static struct axis value_axis(const struct page *page)
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (!is_shown(page, row))
+        if (!fingerprint_plot_is_shown(page, row))
             continue;
         axis.low = fmin(axis.low, fmin(row->measured, row->estimate.value));
         axis.high = fmax(axis.high, fmax(row->measured, row->estimate.value));
@@ -126,7 +127,7 @@ static void draw_values(struct page *page, struct area area)
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (is_shown(page, row))
+        if (fingerprint_plot_is_shown(page, row))
             sheet_disc(page->sheet,
                        (struct spot){axis_place(&across, row->measured),
                                      axis_place(&up, row->estimate.value)},
@@ -147,7 +148,7 @@ static double mean_at(const struct page *page, double batch)
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (is_shown(page, row) && row->batch == batch) {
+        if (fingerprint_plot_is_shown(page, row) && row->batch == batch) {
             sum += fabs(error_of(row));
             n++;
         }
@@ -162,7 +163,7 @@ static double next_batch(const struct page *page, double behind)
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (is_shown(page, row) && row->batch > behind)
+        if (fingerprint_plot_is_shown(page, row) && row->batch > behind)
             next = fmin(next, row->batch);
     }
     return next;
@@ -196,7 +197,7 @@ static void error_axes(const struct page *page, struct axis *across,
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (!is_shown(page, row))
+        if (!fingerprint_plot_is_shown(page, row))
             continue;
         across->low = fmin(across->low, row->batch);
         across->high = fmax(across->high, row->batch);
@@ -221,7 +222,7 @@ static void draw_errors(struct page *page, struct area area)
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (is_shown(page, row))
+        if (fingerprint_plot_is_shown(page, row))
             sheet_disc(page->sheet,
                        (struct spot){axis_place(&across, row->batch),
                                      axis_place(&up, error_of(row))},
@@ -234,7 +235,8 @@ static void draw_errors(struct page *page, struct area area)
 
 /* ---- the page ------------------------------------------------------------ */
 
-static void draw_head(struct page *page, const struct fingerprint *fingerprint)
+static void fingerprint_plot_draw_head(struct page *page,
+                                       const struct fingerprint *fingerprint)
 {
     static const double size = 14;
     const char *device = fingerprint_device(fingerprint);
@@ -277,7 +279,7 @@ enum assay_status evaluation_plot(const struct evaluation *evaluation,
 
     if (st)
         return st;
-    draw_head(&page, fingerprint);
+    fingerprint_plot_draw_head(&page, fingerprint);
     for (int t = 0; t < N_TARGETS; t++) {
         double x = margin + left + t * (width + left + margin);
 

@@ -32,8 +32,9 @@ struct reading {
     bool is_whole;
 };
 
-static enum assay_status refuse(const struct reading *r, const char *why,
-                                struct error *err)
+static enum assay_status fingerprint_read_refuse(const struct reading *r,
+                                                 const char *why,
+                                                 struct error *err)
 {
     return error_set(err, ASSAY_BAD_INPUT, "%s line %zu: %s", r->name, r->line,
                      why);
@@ -42,7 +43,7 @@ static enum assay_status refuse(const struct reading *r, const char *why,
 /* ---- words --------------------------------------------------------------- */
 
 /* The next line that is not empty; false at the end. */
-static bool next_line(struct reading *r, const char **line)
+static bool fingerprint_read_next_line(struct reading *r, const char **line)
 {
     char *begin = r->at;
     size_t n;
@@ -67,7 +68,7 @@ static enum assay_status split_line(struct reading *r, char *line,
         if (r->n_words == 2)
             r->rest = line;
         if (r->n_words == max_words)
-            return refuse(r, "too many words", err);
+            return fingerprint_read_refuse(r, "too many words", err);
         r->words[r->n_words++] = line;
         line += strcspn(line, " ");
         if (*line && r->n_words <= 2)
@@ -83,7 +84,7 @@ static enum assay_status word(struct reading *r, size_t i, const char **out,
                               struct error *err)
 {
     if (i >= r->n_words)
-        return refuse(r, "the line is too short", err);
+        return fingerprint_read_refuse(r, "the line is too short", err);
     *out = r->words[i];
     if (i >= 2)
         r->words[i][strcspn(r->words[i], " ")] = '\0';
@@ -91,8 +92,8 @@ static enum assay_status word(struct reading *r, size_t i, const char **out,
 }
 
 /* A number, or NAN for "-". */
-static enum assay_status number(struct reading *r, size_t i, double *out,
-                                struct error *err)
+static enum assay_status fingerprint_read_number(struct reading *r, size_t i,
+                                                 double *out, struct error *err)
 {
     const char *text = "";
     enum assay_status st = word(r, i, &text, err);
@@ -103,9 +104,11 @@ static enum assay_status number(struct reading *r, size_t i, double *out,
     if (strcmp(text, "-") == 0)
         return ASSAY_OK;
     if (!csv_is_number(text))
-        return refuse(r, "a number is wanted", err);
+        return fingerprint_read_refuse(r, "a number is wanted", err);
     *out = decimal_double(text, strlen(text));
-    return isfinite(*out) ? ASSAY_OK : refuse(r, "a number is wanted", err);
+    return isfinite(*out)
+               ? ASSAY_OK
+               : fingerprint_read_refuse(r, "a number is wanted", err);
 }
 
 static enum assay_status integer(struct reading *r, size_t i, int64_t low,
@@ -118,7 +121,8 @@ static enum assay_status integer(struct reading *r, size_t i, int64_t low,
         return st;
     if (!csv_is_number(text) || !decimal_int64(text, strlen(text), out) ||
         *out < low || *out > high)
-        return refuse(r, "a whole number is wanted that makes sense here", err);
+        return fingerprint_read_refuse(
+            r, "a whole number is wanted that makes sense here", err);
     return ASSAY_OK;
 }
 
@@ -136,12 +140,14 @@ static enum assay_status choice(struct reading *r, size_t i,
             return ASSAY_OK;
         }
     }
-    return st ? st : refuse(r, "a word that is not known", err);
+    return st ? st
+              : fingerprint_read_refuse(r, "a word that is not known", err);
 }
 
 /* ---- networks and rows --------------------------------------------------- */
 
-static enum assay_status read_device(struct reading *r, struct error *err)
+static enum assay_status fingerprint_read_device(struct reading *r,
+                                                 struct error *err)
 {
     char *name = mem_strdup(r->n_words > 1 ? r->words[1] : "");
 
@@ -168,17 +174,19 @@ static enum assay_status read_device(struct reading *r, struct error *err)
 
 static enum assay_status read_capacity(struct reading *r, struct error *err)
 {
-    return number(r, 1, &r->fingerprint->data.capacity_mb, err);
+    return fingerprint_read_number(r, 1, &r->fingerprint->data.capacity_mb,
+                                   err);
 }
 
 static enum assay_status read_available(struct reading *r, struct error *err)
 {
-    return number(r, 1, &r->fingerprint->data.available_mb, err);
+    return fingerprint_read_number(r, 1, &r->fingerprint->data.available_mb,
+                                   err);
 }
 
 static enum assay_status read_lane(struct reading *r, struct error *err)
 {
-    return number(r, 1, &r->fingerprint->data.lane, err);
+    return fingerprint_read_number(r, 1, &r->fingerprint->data.lane, err);
 }
 
 static enum assay_status read_seed(struct reading *r, struct error *err)
@@ -197,12 +205,12 @@ static enum assay_status read_network(struct reading *r, struct error *err)
     enum assay_status st = integer(r, 1, 0, max_level, &level, err);
 
     if (!st && (r->is_sorted || !*r->rest))
-        st = refuse(r, "a network has no place here", err);
+        st = fingerprint_read_refuse(r, "a network has no place here", err);
     if (!st)
         st = data_set_describe(&r->fingerprint->data, r->rest, level,
                                &r->network, err);
     if (!st && r->network != n_before)
-        st = refuse(r, "the network was there before", err);
+        st = fingerprint_read_refuse(r, "the network was there before", err);
     return st;
 }
 
@@ -210,21 +218,22 @@ static enum assay_status
 own_network(struct reading *r, struct description **out, struct error *err)
 {
     if (r->network == SIZE_MAX || r->is_sorted)
-        return refuse(r, "this belongs behind a network", err);
+        return fingerprint_read_refuse(r, "this belongs behind a network", err);
     *out = &r->fingerprint->data.descriptions[r->network];
     return ASSAY_OK;
 }
 
-static enum assay_status read_count(struct reading *r, struct error *err)
+static enum assay_status fingerprint_read_count(struct reading *r,
+                                                struct error *err)
 {
     struct description *own = NULL;
     double value = 0;
     enum assay_status st = own_network(r, &own, err);
 
     if (!st)
-        st = number(r, 2, &value, err);
+        st = fingerprint_read_number(r, 2, &value, err);
     if (!st && !(value >= 0))
-        st = refuse(r, "a count is wanted", err);
+        st = fingerprint_read_refuse(r, "a count is wanted", err);
     for (const struct description_field *f = description_fields; !st && f->name;
          f++) {
         if (strcmp(f->name, r->words[1]) == 0) {
@@ -232,7 +241,8 @@ static enum assay_status read_count(struct reading *r, struct error *err)
             return ASSAY_OK;
         }
     }
-    return st ? st : refuse(r, "a count that is not known", err);
+    return st ? st
+              : fingerprint_read_refuse(r, "a count that is not known", err);
 }
 
 static enum assay_status read_conv(struct reading *r, struct error *err)
@@ -258,7 +268,7 @@ static enum assay_status read_conv(struct reading *r, struct error *err)
                              .has_bias = v[11] != 0};
     if (!conv_out(&conv, 0) || !conv_out(&conv, 1) || conv.in % conv.groups ||
         conv.out % conv.groups)
-        return refuse(r, "a convolution that cannot be", err);
+        return fingerprint_read_refuse(r, "a convolution that cannot be", err);
     return description_add_conv(own, &conv, err);
 }
 
@@ -275,7 +285,8 @@ static enum assay_status read_dense(struct reading *r, struct error *err)
     return st ? st : description_add_dense(own, in, out, err);
 }
 
-static enum assay_status read_row(struct reading *r, struct error *err)
+static enum assay_status fingerprint_read_row(struct reading *r,
+                                              struct error *err)
 {
     static const char *const ends[] = {"passed", "failed", NULL};
     struct measurement row = {.description = r->network};
@@ -286,14 +297,14 @@ static enum assay_status read_row(struct reading *r, struct error *err)
     if (!st)
         st = choice(r, 1, stage_names, &stage, err);
     if (!st)
-        st = number(r, 2, &row.batch, err);
+        st = fingerprint_read_number(r, 2, &row.batch, err);
     for (size_t t = 0; !st && t < N_TARGETS; t++)
-        st = number(r, 3 + t, &row.value[t], err);
+        st = fingerprint_read_number(r, 3 + t, &row.value[t], err);
     if (!st)
         st = choice(r, 3 + N_TARGETS, ends, &end, err);
     if (!st && (!(row.batch >= 1) || row.value[TARGET_LATENCY] <= 0 ||
                 row.value[TARGET_MEMORY] <= 0))
-        st = refuse(r, "a row that cannot be", err);
+        st = fingerprint_read_refuse(r, "a row that cannot be", err);
     row.stage = (enum stage)stage;
     row.is_failed = end;
     return st ? st : data_set_add_row(&r->fingerprint->data, &row, err);
@@ -306,8 +317,8 @@ static enum assay_status read_batches(struct reading *r, struct error *err)
     struct ranges *ranges = &r->fingerprint->ranges[stage];
 
     if (!st)
-        st = number(r, 2, &ranges->least_batch, err);
-    return st ? st : number(r, 3, &ranges->most_batch, err);
+        st = fingerprint_read_number(r, 2, &ranges->least_batch, err);
+    return st ? st : fingerprint_read_number(r, 3, &ranges->most_batch, err);
 }
 
 static enum assay_status read_range(struct reading *r, struct error *err)
@@ -322,15 +333,17 @@ static enum assay_status read_range(struct reading *r, struct error *err)
     for (size_t f = 0; !st && f < N_FEATURES; f++) {
         if (strcmp(feature_name(f), name) != 0)
             continue;
-        st = number(r, 3, &ranges->low[f], err);
-        return st ? st : number(r, 4, &ranges->high[f], err);
+        st = fingerprint_read_number(r, 3, &ranges->low[f], err);
+        return st ? st : fingerprint_read_number(r, 4, &ranges->high[f], err);
     }
-    return st ? st : refuse(r, "a feature that is not known", err);
+    return st ? st
+              : fingerprint_read_refuse(r, "a feature that is not known", err);
 }
 
 /* ---- what was fitted ----------------------------------------------------- */
 
-static enum assay_status read_part(struct reading *r, struct error *err)
+static enum assay_status fingerprint_read_part(struct reading *r,
+                                               struct error *err)
 {
     int stage = 0, target = 0;
     struct predictor *predictor;
@@ -347,7 +360,8 @@ static enum assay_status read_part(struct reading *r, struct error *err)
     r->family = NULL;
     predictor = &r->part->predictor;
     if (!r->part->is_there || predictor->families)
-        return refuse(r, "a part that its rows do not make", err);
+        return fingerprint_read_refuse(r, "a part that its rows do not make",
+                                       err);
     predictor->stage = predictor->physical.stage = (enum stage)stage;
     predictor->target = predictor->physical.target = (enum target)target;
     predictor->families =
@@ -357,27 +371,32 @@ static enum assay_status read_part(struct reading *r, struct error *err)
                : error_nomem(err, sizeof *predictor->families, "a network");
 }
 
-static enum assay_status
-read_parameter(struct reading *r, struct physical *physical, struct error *err)
+static enum assay_status fingerprint_read_parameter(struct reading *r,
+                                                    struct physical *physical,
+                                                    struct error *err)
 {
     double value = 0;
-    enum assay_status st = number(r, 2, &value, err);
+    enum assay_status st = fingerprint_read_number(r, 2, &value, err);
 
     if (!st && !(value > 0))
-        st = refuse(r, "a positive number is wanted", err);
+        st = fingerprint_read_refuse(r, "a positive number is wanted", err);
     for (size_t i = 0; !st && i < physical_count(physical->target); i++) {
         if (strcmp(physical_name(physical->target, i), r->words[1]) == 0) {
             physical->log_value[i] = log(value);
             return ASSAY_OK;
         }
     }
-    return st ? st : refuse(r, "a parameter that is not known", err);
+    return st ? st
+              : fingerprint_read_refuse(r, "a parameter that is not known",
+                                        err);
 }
 
 static enum assay_status read_physical(struct reading *r, struct error *err)
 {
-    return r->part ? read_parameter(r, &r->part->predictor.physical, err)
-                   : refuse(r, "this belongs behind a part", err);
+    return r->part
+               ? fingerprint_read_parameter(r, &r->part->predictor.physical,
+                                            err)
+               : fingerprint_read_refuse(r, "this belongs behind a part", err);
 }
 
 static enum assay_status read_calibration(struct reading *r, struct error *err)
@@ -386,25 +405,26 @@ static enum assay_status read_calibration(struct reading *r, struct error *err)
     struct calibration own = {0};
     int sight = 0, method = 0, is_known = 0;
     int64_t n = 0;
-    enum assay_status st = r->part
-                               ? choice(r, 1, sight_names, &sight, err)
-                               : refuse(r, "this belongs behind a part", err);
+    enum assay_status st =
+        r->part ? choice(r, 1, sight_names, &sight, err)
+                : fingerprint_read_refuse(r, "this belongs behind a part", err);
 
     if (!st)
         st = choice(r, 2, method_names, &method, err);
     if (!st)
         st = choice(r, 3, known, &is_known, err);
     if (!st)
-        st = number(r, 4, &own.width, err);
+        st = fingerprint_read_number(r, 4, &own.width, err);
     if (!st)
-        st = number(r, 5, &own.distance, err);
+        st = fingerprint_read_number(r, 5, &own.distance, err);
     if (!st)
         st = integer(r, 6, 0, INT32_MAX, &n, err);
     for (size_t m = 0; !st && m < N_METHODS; m++)
-        st = number(r, 7 + m, &own.error[m], err);
+        st = fingerprint_read_number(r, 7 + m, &own.error[m], err);
     if (!st && sight == SIGHT_NETWORKS &&
         !method_is_for_all((enum method)method))
-        st = refuse(r, "a method that is for networks it was made from", err);
+        st = fingerprint_read_refuse(
+            r, "a method that is for networks it was made from", err);
     if (st)
         return st;
     own.method = (enum method)method;
@@ -421,7 +441,7 @@ static enum assay_status read_family(struct reading *r, struct error *err)
     enum assay_status st;
 
     if (!predictor)
-        return refuse(r, "this belongs behind a part", err);
+        return fingerprint_read_refuse(r, "this belongs behind a part", err);
     if (str_printf(&name, "%s%s%s", r->n_words > 1 ? r->words[1] : "",
                    *r->rest ? " " : "", r->rest))
         st = error_nomem(err, 16, "a network");
@@ -430,17 +450,19 @@ static enum assay_status read_family(struct reading *r, struct error *err)
                                   &r->family, err);
     str_release(&name);
     if (!st && !r->family)
-        st = refuse(r,
-                    "a network that is not among the rows, or was there "
-                    "before",
-                    err);
+        st = fingerprint_read_refuse(
+            r,
+            "a network that is not among the rows, or was there "
+            "before",
+            err);
     return st;
 }
 
 static enum assay_status need_family(const struct reading *r, struct error *err)
 {
     return r->family ? ASSAY_OK
-                     : refuse(r, "this belongs behind a family", err);
+                     : fingerprint_read_refuse(
+                           r, "this belongs behind a family", err);
 }
 
 static enum assay_status read_curve(struct reading *r, struct error *err)
@@ -456,14 +478,14 @@ static enum assay_status read_curve(struct reading *r, struct error *err)
     curve = &r->family->curves[axis];
     curve->axis = (enum curve_axis)axis;
     curve->target = r->part->predictor.target;
-    st = number(r, 2, &curve->reference_macs, err);
+    st = fingerprint_read_number(r, 2, &curve->reference_macs, err);
     if (!st && !(curve->reference_macs > 0))
-        st = refuse(r, "a positive number is wanted", err);
+        st = fingerprint_read_refuse(r, "a positive number is wanted", err);
     for (size_t i = 0; !st && i < curve_count(curve->target, curve->axis);
          i++) {
-        st = number(r, 3 + i, &curve->value[i], err);
+        st = fingerprint_read_number(r, 3 + i, &curve->value[i], err);
         if (!st && isnan(curve->value[i]))
-            st = refuse(r, "a number is wanted", err);
+            st = fingerprint_read_refuse(r, "a number is wanted", err);
     }
     return st;
 }
@@ -472,10 +494,11 @@ static enum assay_status read_own(struct reading *r, struct error *err)
 {
     enum assay_status st = need_family(r, err);
 
-    return st ? st : read_parameter(r, &r->family->physical, err);
+    return st ? st : fingerprint_read_parameter(r, &r->family->physical, err);
 }
 
-static enum assay_status read_bias(struct reading *r, struct error *err)
+static enum assay_status fingerprint_read_bias(struct reading *r,
+                                               struct error *err)
 {
     struct batch_bias *bias;
     int64_t part = 0;
@@ -485,22 +508,24 @@ static enum assay_status read_bias(struct reading *r, struct error *err)
     if (!st)
         st = integer(r, 1, 0, N_CURVE_AXES, &part, err);
     for (size_t i = 0; !st && i < 3; i++) {
-        st = number(r, 2 + i, &at[i], err);
+        st = fingerprint_read_number(r, 2 + i, &at[i], err);
         if (!st && isnan(at[i]))
-            st = refuse(r, "a number is wanted", err);
+            st = fingerprint_read_refuse(r, "a number is wanted", err);
     }
     if (st)
         return st;
     bias = &r->family->bias[part];
     if (bias->n == BATCH_BIAS_MAX || !(at[2] >= 0))
-        return refuse(r, "more batch sizes than there can be", err);
+        return fingerprint_read_refuse(r, "more batch sizes than there can be",
+                                       err);
     bias->log2_batch[bias->n] = at[0];
     bias->sum[bias->n] = at[1];
     bias->count[bias->n++] = at[2];
     return ASSAY_OK;
 }
 
-static enum assay_status read_end(struct reading *r, struct error *err)
+static enum assay_status fingerprint_read_end(struct reading *r,
+                                              struct error *err)
 {
     (void)err;
     r->is_whole = true;
@@ -513,30 +538,30 @@ static const struct {
     const char *word;
     enum assay_status (*read)(struct reading *r, struct error *err);
 } lines[] = {
-    {"device", read_device},
+    {"device", fingerprint_read_device},
     {"capacity_mb", read_capacity},
     {"available_mb", read_available},
     {"lane", read_lane},
     {"seed", read_seed},
     {"network", read_network},
-    {"count", read_count},
+    {"count", fingerprint_read_count},
     {"conv", read_conv},
     {"dense", read_dense},
-    {"row", read_row},
+    {"row", fingerprint_read_row},
     {"batches", read_batches},
     {"range", read_range},
-    {"part", read_part},
+    {"part", fingerprint_read_part},
     {"physical", read_physical},
     {"calibration", read_calibration},
     {"family", read_family},
     {"curve", read_curve},
     {"own", read_own},
-    {"bias", read_bias},
-    {"end", read_end},
+    {"bias", fingerprint_read_bias},
+    {"end", fingerprint_read_end},
 };
 
-static enum assay_status read_line(struct reading *r, char *line,
-                                   struct error *err)
+static enum assay_status fingerprint_read_line(struct reading *r, char *line,
+                                               struct error *err)
 {
     enum assay_status st = split_line(r, line, err);
 
@@ -546,16 +571,18 @@ static enum assay_status read_line(struct reading *r, char *line,
         if (strcmp(lines[i].word, r->words[0]) == 0)
             return lines[i].read(r, err);
     }
-    return refuse(r, "a line that is not known", err);
+    return fingerprint_read_refuse(r, "a line that is not known", err);
 }
 
-static enum assay_status check_version(struct reading *r, struct error *err)
+static enum assay_status fingerprint_read_check_version(struct reading *r,
+                                                        struct error *err)
 {
     static const char head[] = "assay fingerprint ";
     const char *line = "";
     int64_t version = 0;
 
-    if (!next_line(r, &line) || strncmp(line, head, sizeof head - 1) != 0)
+    if (!fingerprint_read_next_line(r, &line) ||
+        strncmp(line, head, sizeof head - 1) != 0)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s: this is no fingerprint; 'assay fingerprint fit' "
                          "makes one",
@@ -600,13 +627,14 @@ static enum assay_status grow_forests(struct reading *r, struct error *err)
                                      "%s: nothing was fitted in it", r->name);
 }
 
-static enum assay_status read_all(struct reading *r, struct error *err)
+static enum assay_status fingerprint_read_all(struct reading *r,
+                                              struct error *err)
 {
-    enum assay_status st = check_version(r, err);
+    enum assay_status st = fingerprint_read_check_version(r, err);
     const char *line;
 
-    while (!st && !r->is_whole && next_line(r, &line))
-        st = read_line(r, (char *)line, err);
+    while (!st && !r->is_whole && fingerprint_read_next_line(r, &line))
+        st = fingerprint_read_line(r, (char *)line, err);
     if (!st && !r->is_whole)
         st = error_set(err, ASSAY_BAD_INPUT, "%s: the file ends in the middle",
                        r->name);
@@ -627,7 +655,7 @@ enum assay_status fingerprint_read_text(const char *name, const char *text,
     if (!st) {
         r.at = copy;
         r.fingerprint->device = mem_strdup("");
-        st = r.fingerprint->device ? read_all(&r, err)
+        st = r.fingerprint->device ? fingerprint_read_all(&r, err)
                                    : error_nomem(err, 1, name);
         if (st)
             fingerprint_free(r.fingerprint);

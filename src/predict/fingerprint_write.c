@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* " 1.5", or " -" for what is not known. */
-static void put(struct sink *sink, double value)
+static void fingerprint_write_put(struct sink *sink, double value)
 {
     char text[DECIMAL_MAX];
 
@@ -19,10 +19,11 @@ static void put(struct sink *sink, double value)
     sink_printf(sink, " %s", text);
 }
 
-static void put_line(struct sink *sink, const char *key, double value)
+static void fingerprint_write_put_line(struct sink *sink, const char *key,
+                                       double value)
 {
     sink_puts(sink, key);
-    put(sink, value);
+    fingerprint_write_put(sink, value);
     sink_puts(sink, "\n");
 }
 
@@ -37,7 +38,7 @@ static void write_network(const struct description *description,
                 description->network);
     for (const struct description_field *f = description_fields; f->name; f++) {
         sink_printf(sink, "count %s", f->name);
-        put(sink, *description_count(&counts, f));
+        fingerprint_write_put(sink, *description_count(&counts, f));
         sink_puts(sink, "\n");
     }
     for (size_t i = 0; i < description->n_convs; i++) {
@@ -69,7 +70,7 @@ static void write_rows(const struct data_set *data, size_t description,
             continue;
         sink_printf(sink, "row %s %.0f", stage_names[row->stage], row->batch);
         for (int t = 0; t < N_TARGETS; t++)
-            put(sink, row->value[t]);
+            fingerprint_write_put(sink, row->value[t]);
         sink_puts(sink, row->is_failed ? " failed\n" : " passed\n");
     }
 }
@@ -83,13 +84,13 @@ static void write_ranges(const struct fingerprint *fingerprint,
         if (ranges->most_batch <= 0)
             continue;
         sink_printf(sink, "batches %s", stage_names[s]);
-        put(sink, ranges->least_batch);
-        put(sink, ranges->most_batch);
+        fingerprint_write_put(sink, ranges->least_batch);
+        fingerprint_write_put(sink, ranges->most_batch);
         sink_puts(sink, "\n");
         for (size_t f = 0; f < N_FEATURES; f++) {
             sink_printf(sink, "range %s %s", stage_names[s], feature_name(f));
-            put(sink, ranges->low[f]);
-            put(sink, ranges->high[f]);
+            fingerprint_write_put(sink, ranges->low[f]);
+            fingerprint_write_put(sink, ranges->high[f]);
             sink_puts(sink, "\n");
         }
     }
@@ -102,7 +103,7 @@ static void write_physical(const char *key, const struct physical *physical,
 {
     for (size_t i = 0; i < physical_count(physical->target); i++) {
         sink_printf(sink, "%s %s", key, physical_name(physical->target, i));
-        put(sink, exp(physical->log_value[i]));
+        fingerprint_write_put(sink, exp(physical->log_value[i]));
         sink_puts(sink, "\n");
     }
 }
@@ -112,11 +113,11 @@ static void write_calibration(const struct calibration *own, const char *sight,
 {
     sink_printf(sink, "calibration %s %s %s", sight, method_names[own->method],
                 own->is_known ? "known" : "unknown");
-    put(sink, own->width);
-    put(sink, own->distance);
+    fingerprint_write_put(sink, own->width);
+    fingerprint_write_put(sink, own->distance);
     sink_printf(sink, " %zu", own->n);
     for (int m = 0; m < N_METHODS; m++)
-        put(sink, own->error[m]);
+        fingerprint_write_put(sink, own->error[m]);
     sink_puts(sink, "\n");
 }
 
@@ -127,9 +128,9 @@ static void write_family(const struct family *family, struct sink *sink)
         const struct curve *curve = &family->curves[axis];
 
         sink_printf(sink, "curve %d", axis);
-        put(sink, curve->reference_macs);
+        fingerprint_write_put(sink, curve->reference_macs);
         for (size_t i = 0; i < curve_count(curve->target, curve->axis); i++)
-            put(sink, curve->value[i]);
+            fingerprint_write_put(sink, curve->value[i]);
         sink_puts(sink, "\n");
     }
     write_physical("own", &family->physical, sink);
@@ -138,15 +139,15 @@ static void write_family(const struct family *family, struct sink *sink)
 
         for (size_t i = 0; i < bias->n; i++) {
             sink_printf(sink, "bias %d", k);
-            put(sink, bias->log2_batch[i]);
-            put(sink, bias->sum[i]);
-            put(sink, bias->count[i]);
+            fingerprint_write_put(sink, bias->log2_batch[i]);
+            fingerprint_write_put(sink, bias->sum[i]);
+            fingerprint_write_put(sink, bias->count[i]);
             sink_puts(sink, "\n");
         }
     }
 }
 
-static void write_part(const struct part *part, struct sink *sink)
+static void fingerprint_write_part(const struct part *part, struct sink *sink)
 {
     const struct predictor *predictor = &part->predictor;
 
@@ -166,9 +167,9 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
 
     sink_printf(sink, "assay fingerprint %d\n", FINGERPRINT_VERSION);
     sink_printf(sink, "device %s\n", fingerprint->device);
-    put_line(sink, "capacity_mb", data->capacity_mb);
-    put_line(sink, "available_mb", data->available_mb);
-    put_line(sink, "lane", data->lane);
+    fingerprint_write_put_line(sink, "capacity_mb", data->capacity_mb);
+    fingerprint_write_put_line(sink, "available_mb", data->available_mb);
+    fingerprint_write_put_line(sink, "lane", data->lane);
     sink_printf(sink, "seed %llu\n", (unsigned long long)fingerprint->seed);
     for (size_t i = 0; i < data->n_descriptions; i++) {
         write_network(&data->descriptions[i], sink);
@@ -178,7 +179,7 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
     for (int s = 0; s < N_STAGES; s++) {
         for (int t = 0; t < N_TARGETS; t++) {
             if (fingerprint->parts[s][t].is_there)
-                write_part(&fingerprint->parts[s][t], sink);
+                fingerprint_write_part(&fingerprint->parts[s][t], sink);
         }
     }
     sink_puts(sink, "end\n");

@@ -55,7 +55,7 @@ struct feature_at {
     int32_t row;
 };
 
-static int compare_values(const void *a, const void *b)
+static int forest_compare_values(const void *a, const void *b)
 {
     const struct feature_at *p = a, *q = b;
 
@@ -78,7 +78,7 @@ static enum assay_status sort_features(const struct forest_ground *ground,
                                         (int32_t)i};
             columns[f * ground->n + i] = at[i].value;
         }
-        qsort(at, ground->n, sizeof *at, compare_values);
+        qsort(at, ground->n, sizeof *at, forest_compare_values);
         for (size_t i = 0; i < ground->n; i++)
             order[f * ground->n + i] = at[i].row;
     }
@@ -86,7 +86,7 @@ static enum assay_status sort_features(const struct forest_ground *ground,
     return ASSAY_OK;
 }
 
-static double mean_of(const double *values, size_t n)
+static double forest_mean_of(const double *values, size_t n)
 {
     double sum = 0;
 
@@ -96,8 +96,8 @@ static double mean_of(const double *values, size_t n)
 }
 
 /* x is n * stride zeroed floats. */
-static void copy_rows(const struct forest_rows *rows, size_t stride,
-                      double offset, float *x, float *y)
+static void forest_copy_rows(const struct forest_rows *rows, size_t stride,
+                             double offset, float *x, float *y)
 {
     for (size_t i = 0; i < rows->n; i++) {
         for (size_t f = 0; f < rows->n_features; f++)
@@ -210,8 +210,8 @@ static enum assay_status fit_on(struct forest *forest,
     if (!x || !y || !order || !columns) {
         st = error_nomem(err, ground.n * ground.stride * sizeof *x, "a forest");
     } else {
-        forest->offset = mean_of(rows->y, rows->n);
-        copy_rows(rows, ground.stride, forest->offset, x, y);
+        forest->offset = forest_mean_of(rows->y, rows->n);
+        forest_copy_rows(rows, ground.stride, forest->offset, x, y);
         ground.x = x;
         ground.y = y;
         if (is_random) {

@@ -172,8 +172,9 @@ static size_t partition(const struct forest_ground *ground, int32_t *rows,
     return middle;
 }
 
-static double mean_of(const struct forest_ground *ground, const int32_t *rows,
-                      size_t n, bool *is_constant)
+static double forest_extra_mean_of(const struct forest_ground *ground,
+                                   const int32_t *rows, size_t n,
+                                   bool *is_constant)
 {
     double sum = 0;
 
@@ -207,14 +208,15 @@ static size_t split_rows(struct tree_growth *growth, const int32_t *rows,
     return feature;
 }
 
-static void grow_node(struct tree_growth *growth, size_t begin, size_t end)
+static void forest_extra_grow_node(struct tree_growth *growth, size_t begin,
+                                   size_t end)
 {
     const struct forest_ground *ground = growth->ground;
     int32_t *rows = growth->rows + begin;
     size_t n = end - begin, feature = ground->n_features, middle;
     float threshold = 0;
     bool is_constant;
-    double mean = mean_of(ground, rows, n, &is_constant);
+    double mean = forest_extra_mean_of(ground, rows, n, &is_constant);
 
     if (!is_constant && n >= 2 * ground->min_leaf)
         feature = n == 2 ? split_pair(growth, rows, &threshold)
@@ -236,5 +238,5 @@ void tree_grow_extra(struct tree_growth *growth)
     growth->n_open = 1;
     growth->open[0] = (struct tree_range){0, growth->ground->n, FOREST_LEAF};
     while (tree_next(growth, &begin, &end))
-        grow_node(growth, begin, end);
+        forest_extra_grow_node(growth, begin, end);
 }

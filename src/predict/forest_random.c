@@ -24,7 +24,8 @@ static struct lists lists_of(const struct tree_growth *growth)
     return (struct lists){growth->other, spare, spare + n, spare + 2 * n};
 }
 
-static void draw_sample(struct tree_growth *growth, const struct lists *lists)
+static void forest_random_draw_sample(struct tree_growth *growth,
+                                      const struct lists *lists)
 {
     const struct forest_ground *ground = growth->ground;
     size_t n = ground->n;
@@ -132,8 +133,9 @@ static void cut_lists(const struct forest_ground *ground,
     }
 }
 
-static void grow_node(struct tree_growth *growth, const struct lists *lists,
-                      size_t begin, size_t end)
+static void forest_random_grow_node(struct tree_growth *growth,
+                                    const struct lists *lists, size_t begin,
+                                    size_t end)
 {
     const struct forest_ground *ground = growth->ground;
     const int32_t *list = lists->sorted + begin;
@@ -162,9 +164,9 @@ void tree_grow_random(struct tree_growth *growth)
     struct lists lists = lists_of(growth);
     size_t begin, end;
 
-    draw_sample(growth, &lists);
+    forest_random_draw_sample(growth, &lists);
     growth->n_open = 1;
     growth->open[0] = (struct tree_range){0, growth->ground->n, FOREST_LEAF};
     while (tree_next(growth, &begin, &end))
-        grow_node(growth, &lists, begin, end);
+        forest_random_grow_node(growth, &lists, begin, end);
 }

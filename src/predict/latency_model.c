@@ -7,7 +7,7 @@
 #include "base/doubles.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "predict/levenberg.h"
+#include "predict/levenberg_internal.h"
 
 #include <math.h>
 
@@ -123,8 +123,8 @@ struct term {
 
 struct network_terms {
     const struct description *description;
-    struct term *terms;
-    size_t n_terms;
+    const struct term *terms; /* one a convolution; NULL: made as they are
+                                 needed */
     double parameters, n_convs, n_norms, n_others;
     double elementwise, max_pool; /* elements of an image that are moved */
     double ragged, ragged_concat; /* elements of maps that end in a lane */
@@ -175,6 +175,13 @@ static struct term term_of(const struct conv_row *conv, bool is_first,
     return term;
 }
 
+static struct term network_term(const struct network_terms *network, size_t i)
+{
+    return network->terms ? network->terms[i]
+                          : term_of(&network->description->convs[i], i == 0,
+                                    network->lane);
+}
+
 /* Where channels are handled in lanes, all that lies between convolutions is
  * as much wider as their outputs are, and what ends within a lane is
  * ragged. */
@@ -187,9 +194,9 @@ static void count_lanes(struct network_terms *network)
         return;
     for (size_t i = 0; i < own->n_convs; i++) {
         const struct conv_row *conv = &own->convs[i];
-        double elements = (double)conv->out * network->terms[i].pixels;
-        double padded = widened((double)conv->out, network->lane) *
-                        network->terms[i].pixels;
+        double pixels = network_term(network, i).pixels;
+        double elements = (double)conv->out * pixels;
+        double padded = widened((double)conv->out, network->lane) * pixels;
 
         exact += elements;
         wide += padded;
@@ -202,7 +209,7 @@ static void count_lanes(struct network_terms *network)
 }
 
 /* Norms, ReLUs and additions are part of a convolution. */
-static bool is_fused(const struct network_terms *network)
+static bool latency_model_is_fused(const struct network_terms *network)
 {
     return network->lane > 1 && !network->is_training;
 }
@@ -212,7 +219,7 @@ static void count_traffic(struct network_terms *network)
 {
     const struct image_counts *counts = &network->description->counts;
 
-    if (is_fused(network)) {
+    if (latency_model_is_fused(network)) {
         network->elementwise = 2 * counts->concat_elements;
         network->max_pool = counts->max_pool_taps;
     } else if (network->is_training) {
@@ -228,7 +235,7 @@ static void count_traffic(struct network_terms *network)
     }
 }
 
-/* Puts the terms into *terms, which has room for them. */
+/* Puts the terms into *terms, which has room for them; NULL: nowhere. */
 static void network_fill(struct network_terms *network,
                          const struct description *description,
                          enum stage stage, double lane, struct term *terms)
@@ -238,7 +245,6 @@ static void network_fill(struct network_terms *network,
     *network = (struct network_terms){
         .description = description,
         .terms = terms,
-        .n_terms = description->n_convs,
         .parameters = counts->parameters,
         .n_convs = (double)description->n_convs,
         .n_norms = counts->n_norm,
@@ -247,11 +253,11 @@ static void network_fill(struct network_terms *network,
         .lane = lane,
         .is_training = stage == STAGE_TRAINING,
     };
-    if (is_fused(network)) {
+    if (latency_model_is_fused(network)) {
         network->n_norms = 0;
         network->n_others = counts->n_concat + counts->n_max_pool;
     }
-    for (size_t i = 0; i < description->n_convs; i++)
+    for (size_t i = 0; terms && i < description->n_convs; i++)
         terms[i] = term_of(&description->convs[i], i == 0, lane);
     count_traffic(network);
     count_lanes(network);
@@ -290,8 +296,8 @@ static double padded_work(const struct term *term, const double *q,
                            q[BY_WEIGHTS] * by_weights);
 }
 
-static void add_term(struct line *line, const struct term *term,
-                     const double *q, bool is_training)
+static void latency_model_add_term(struct line *line, const struct term *term,
+                                   const double *q, bool is_training)
 {
     double moved = q[MAPS] * (is_training ? 3 : 1) * term->maps * 1e-9;
 
@@ -314,7 +320,8 @@ static void add_term(struct line *line, const struct term *term,
     }
 }
 
-static struct line line_of(const struct network_terms *network, const double *q)
+static struct line latency_model_line_of(const struct network_terms *network,
+                                         const double *q)
 {
     struct line line = {.lane = network->lane};
     double passes = network->is_training ? 3 : 1;
@@ -326,8 +333,11 @@ static struct line line_of(const struct network_terms *network, const double *q)
 
     if (network->is_training)
         start += q[PARAMETERS] * network->parameters * 1e-6;
-    for (size_t i = 0; i < network->n_terms; i++)
-        add_term(&line, &network->terms[i], q, network->is_training);
+    for (size_t i = 0; i < network->description->n_convs; i++) {
+        struct term term = network_term(network, i);
+
+        latency_model_add_term(&line, &term, q, network->is_training);
+    }
     for (int small = 0; small < 2; small++) {
         line.slope[small] += traffic;
         line.start[small] += start;
@@ -349,7 +359,7 @@ static double line_at(const struct line *line, double batch)
     return soft_max(work, fmax(line->launch, 1e-6), corner);
 }
 
-static void take_exp(const double *log_value, double *q)
+static void latency_model_take_exp(const double *log_value, double *q)
 {
     for (size_t i = 0; i < N_FITTED; i++)
         q[i] = exp(log_value[i]);
@@ -358,18 +368,14 @@ static void take_exp(const double *log_value, double *q)
 double latency_predict(const struct physical *physical,
                        const struct description *description, double batch)
 {
-    struct term *terms = mem_array(description->n_convs + 1, sizeof *terms);
     double q[N_FITTED];
     struct network_terms network;
     struct line line;
 
-    if (!terms)
-        return NAN;
     network_fill(&network, description, physical->stage,
-                 physical_lane(physical), terms);
-    take_exp(physical->log_value, q);
-    line = line_of(&network, q);
-    mem_free(terms);
+                 physical_lane(physical), NULL);
+    latency_model_take_exp(physical->log_value, q);
+    line = latency_model_line_of(&network, q);
     return line_at(&line, batch);
 }
 
@@ -397,8 +403,8 @@ static void fitting_release(struct fitting *fitting)
 }
 
 /* Samples of one description lie together or not; each is prepared once. */
-static size_t find_network(const struct fitting *fitting,
-                           const struct description *description)
+static size_t latency_model_find_network(const struct fitting *fitting,
+                                         const struct description *description)
 {
     size_t i = fitting->n_networks;
 
@@ -409,9 +415,9 @@ static size_t find_network(const struct fitting *fitting,
     return fitting->n_networks;
 }
 
-static enum assay_status prepare(struct fitting *fitting,
-                                 const struct data_points *points, double lane,
-                                 struct error *err)
+static enum assay_status latency_model_prepare(struct fitting *fitting,
+                                               const struct data_points *points,
+                                               double lane, struct error *err)
 {
     size_t n_terms = 0, used = 0;
 
@@ -422,7 +428,8 @@ static enum assay_status prepare(struct fitting *fitting,
     if (!fitting->network_of || !fitting->networks || !fitting->lines)
         return error_nomem(err, points->n * sizeof *fitting->networks, "a fit");
     for (size_t i = 0; i < points->n; i++) {
-        size_t at = find_network(fitting, points->items[i].description);
+        size_t at =
+            latency_model_find_network(fitting, points->items[i].description);
 
         fitting->network_of[i] = at;
         if (at < fitting->n_networks)
@@ -450,9 +457,9 @@ static void miss(const struct fitting *fitting, const double *log_value,
 {
     double q[N_FITTED];
 
-    take_exp(log_value, q);
+    latency_model_take_exp(log_value, q);
     for (size_t i = 0; i < fitting->n_networks; i++)
-        fitting->lines[i] = line_of(&fitting->networks[i], q);
+        fitting->lines[i] = latency_model_line_of(&fitting->networks[i], q);
     for (size_t i = 0; i < fitting->points->n; i++) {
         const struct data_point *point = &fitting->points->items[i];
 
@@ -462,7 +469,7 @@ static void miss(const struct fitting *fitting, const double *log_value,
     }
 }
 
-static void weigh(const struct fitting *fitting, double *out)
+static void latency_model_weigh(const struct fitting *fitting, double *out)
 {
     for (size_t i = 0; i < fitting->points->n; i++)
         out[i] = fitting->weights[i] * least_squares_huber(out[i], deviation);
@@ -489,18 +496,19 @@ static void scale_residuals(const void *context, const double *scales,
 
     apply_scales(fitting, scales, log_value);
     miss(fitting, log_value, out);
-    weigh(fitting, out);
+    latency_model_weigh(fitting, out);
     for (int s = 0; s < N_SCALES; s++)
         out[fitting->points->n + (size_t)s] =
             (scales[s] - fitting->scale_centre[s]) / scale_deviation;
 }
 
-static void residuals(const void *context, const double *log_value, double *out)
+static void latency_model_residuals(const void *context,
+                                    const double *log_value, double *out)
 {
     const struct fitting *fitting = context;
 
     miss(fitting, log_value, out);
-    weigh(fitting, out);
+    latency_model_weigh(fitting, out);
     for (size_t i = 0; i < N_FITTED; i++)
         out[fitting->points->n + i] =
             (log_value[i] - fitting->centre[i]) /
@@ -557,12 +565,14 @@ static enum assay_status find_scales(struct fitting *fitting, double *log_value,
     return ASSAY_OK;
 }
 
-static enum assay_status solve(struct fitting *fitting, double *log_value,
-                               const struct physical *about, struct error *err)
+static enum assay_status latency_model_solve(struct fitting *fitting,
+                                             double *log_value,
+                                             const struct physical *about,
+                                             struct error *err)
 {
     struct least_squares all = {.n_parameters = N_FITTED,
                                 .n_residuals = fitting->points->n + N_FITTED,
-                                .residuals = residuals,
+                                .residuals = latency_model_residuals,
                                 .context = fitting};
     enum assay_status st = ASSAY_OK;
 
@@ -582,12 +592,13 @@ enum assay_status latency_fit(struct physical *physical,
     struct fitting fitting = {0};
     double *weights = point_weights(points, n_effective, deviation);
     enum assay_status st =
-        weights ? prepare(&fitting, points, physical_lane(physical), err)
+        weights ? latency_model_prepare(&fitting, points,
+                                        physical_lane(physical), err)
                 : error_nomem(err, points->n * sizeof *weights, "a fit");
 
     fitting.weights = weights;
     if (!st)
-        st = solve(&fitting, physical->log_value, about, err);
+        st = latency_model_solve(&fitting, physical->log_value, about, err);
     fitting_release(&fitting);
     mem_free(weights);
     return st;

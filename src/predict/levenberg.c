@@ -1,5 +1,5 @@
-/* predict/levenberg.c - see levenberg.h. */
-#include "predict/levenberg.h"
+/* predict/levenberg.c - see levenberg_internal.h. */
+#include "predict/levenberg_internal.h"
 
 #include "base/mem.h"
 

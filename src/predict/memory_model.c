@@ -2,7 +2,7 @@
 #include "predict/physical_internal.h"
 
 #include "base/mem.h"
-#include "predict/levenberg.h"
+#include "predict/levenberg_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -77,8 +77,8 @@ struct wide {
     double in, out;
 };
 
-static struct wide widen(const struct description *description, size_t i,
-                         double lane)
+static struct wide memory_model_widen(const struct description *description,
+                                      size_t i, double lane)
 {
     const struct conv_row *conv = &description->convs[i];
 
@@ -86,17 +86,17 @@ static struct wide widen(const struct description *description, size_t i,
                          widened((double)conv->out, lane)};
 }
 
-static double count_tiles(const struct wide *wide, double batch)
+static double memory_model_count_tiles(const struct wide *wide, double batch)
 {
     return batch * ceil((double)conv_out(wide->conv, 0) / 4) *
            ceil((double)conv_out(wide->conv, 1) / 4);
 }
 
 /* Bytes that F(4x4, 3x3) works in. */
-static double winograd_bytes(const struct wide *wide, double batch)
+static double memory_model_winograd_bytes(const struct wide *wide, double batch)
 {
     const struct conv_row *conv = wide->conv;
-    double tiles = count_tiles(wide, batch);
+    double tiles = memory_model_count_tiles(wide, batch);
 
     if (conv->groups > 1 || conv->kernel[0] != 3 || conv->kernel[1] != 3 ||
         conv->stride[0] != 1 || conv->stride[1] != 1)
@@ -129,9 +129,9 @@ static double packed_bytes(const struct wide *wide)
 {
     const struct conv_row *conv = wide->conv;
     double taps = (double)(conv->kernel[0] * conv->kernel[1]);
+    int64_t depth = conv->in / conv->groups;
 
-    return 4 * taps * wide->out *
-           (conv->groups > 1 ? (double)(conv->in / conv->groups) : wide->in);
+    return 4 * taps * wide->out * (conv->groups > 1 ? (double)depth : wide->in);
 }
 
 static bool is_ragged(const struct wide *wide)
@@ -145,9 +145,9 @@ static bool is_ragged(const struct wide *wide)
 static double winograd_share(const struct wide *wide, double batch)
 {
     static const double enough = 11;
-    double odds = pow(count_tiles(wide, batch) / enough, 8);
+    double odds = pow(memory_model_count_tiles(wide, batch) / enough, 8);
 
-    return winograd_bytes(wide, batch) > 0 ? odds / (1 + odds) : 0;
+    return memory_model_winograd_bytes(wide, batch) > 0 ? odds / (1 + odds) : 0;
 }
 
 /* Weights as F(4x4, 3x3) wants them. */
@@ -161,7 +161,8 @@ static double winograd_weights(const struct wide *wide)
 static double winograd_scratch(const struct wide *wide, double batch)
 {
     static const double most_tiles = 7 * 0x1p20;
-    double tiles = 4 * 36 * count_tiles(wide, batch) * (wide->in + wide->out);
+    double tiles =
+        4 * 36 * memory_model_count_tiles(wide, batch) * (wide->in + wide->out);
 
     return winograd_weights(wide) + fmin(tiles, most_tiles);
 }
@@ -196,14 +197,14 @@ static void share_scratch(struct terms *terms,
     double scratch = 0, peak = 0;
 
     for (size_t i = 0; i < description->n_convs; i++) {
-        struct wide wide = widen(description, i, lane);
+        struct wide wide = memory_model_widen(description, i, lane);
 
         scratch = fmax(scratch, winograd_share(&wide, batch) *
                                     winograd_scratch(&wide, batch));
     }
     scratch = fmin(scratch, most);
     for (size_t i = 0; i < description->n_convs; i++) {
-        struct wide wide = widen(description, i, lane);
+        struct wide wide = memory_model_widen(description, i, lane);
 
         peak = fmax(peak, map_bytes(&wide, batch) +
                               winograd_share(&wide, batch) * scratch);
@@ -244,8 +245,8 @@ static struct terms terms_of(const struct description *description,
     struct terms terms = {0};
 
     for (size_t i = 0; i < description->n_convs; i++) {
-        struct wide wide = widen(description, i, lane);
-        double winograd = winograd_bytes(&wide, batch);
+        struct wide wide = memory_model_widen(description, i, lane);
+        double winograd = memory_model_winograd_bytes(&wide, batch);
 
         terms.of[WINOGRAD_ALL] += winograd;
         terms.of[WINOGRAD_LARGEST] = fmax(terms.of[WINOGRAD_LARGEST], winograd);
@@ -271,7 +272,7 @@ static struct terms terms_of(const struct description *description,
     return terms;
 }
 
-static double demand_of(const struct terms *terms, const double *q)
+static double memory_model_demand_of(const struct terms *terms, const double *q)
 {
     double sum = 0;
 
@@ -285,7 +286,7 @@ static double used_of(double demand, const double *q)
     return soft_min(soft_max(demand, q[FLOOR], corner), q[CEILING], corner);
 }
 
-static void take_exp(const double *log_value, double *q)
+static void memory_model_take_exp(const double *log_value, double *q)
 {
     for (size_t i = 0; i < N_FITTED; i++)
         q[i] = exp(log_value[i]);
@@ -298,8 +299,8 @@ double memory_demand(const struct physical *physical,
         terms_of(description, batch, physical->stage, physical_lane(physical));
     double q[N_FITTED];
 
-    take_exp(physical->log_value, q);
-    return soft_max(demand_of(&terms, q), q[FLOOR], corner);
+    memory_model_take_exp(physical->log_value, q);
+    return soft_max(memory_model_demand_of(&terms, q), q[FLOOR], corner);
 }
 
 double memory_predict(const struct physical *physical,
@@ -309,8 +310,8 @@ double memory_predict(const struct physical *physical,
         terms_of(description, batch, physical->stage, physical_lane(physical));
     double q[N_FITTED];
 
-    take_exp(physical->log_value, q);
-    return used_of(demand_of(&terms, q), q);
+    memory_model_take_exp(physical->log_value, q);
+    return used_of(memory_model_demand_of(&terms, q), q);
 }
 
 double memory_limit(const struct physical *physical)
@@ -333,16 +334,17 @@ struct fitting {
 
 /* Two residuals a point: what it used, and on which side of the limit it
  * lies. A run that failed has only the second. */
-static void residuals(const void *context, const double *log_value, double *out)
+static void memory_model_residuals(const void *context, const double *log_value,
+                                   double *out)
 {
     const struct fitting *fitting = context;
     size_t n = fitting->points->n;
     double q[N_FITTED];
 
-    take_exp(log_value, q);
+    memory_model_take_exp(log_value, q);
     for (size_t i = 0; i < n; i++) {
         const struct data_point *point = &fitting->points->items[i];
-        double demand = demand_of(&fitting->terms[i], q);
+        double demand = memory_model_demand_of(&fitting->terms[i], q);
         double beyond = log(demand) - log_value[LIMIT];
         double wrong = point->is_bound ? fmin(beyond, 0) : fmax(beyond, 0);
         double miss =
@@ -395,8 +397,8 @@ static double centre_of(enum parameter parameter,
     }
 }
 
-static void set_priors(struct fitting *fitting, double lane,
-                       const struct physical *about)
+static void memory_model_set_priors(struct fitting *fitting, double lane,
+                                    const struct physical *about)
 {
     const struct data_points *points = fitting->points;
     const struct lane_prior *own = lane_priors[points->stage];
@@ -428,7 +430,7 @@ enum assay_status memory_fit(struct physical *physical,
     struct fitting fitting = {.points = points};
     struct least_squares problem = {.n_parameters = N_FITTED,
                                     .n_residuals = 2 * points->n + N_FITTED,
-                                    .residuals = residuals,
+                                    .residuals = memory_model_residuals,
                                     .context = &fitting};
     double *weights = point_weights(points, n_effective, deviation);
     enum assay_status st = ASSAY_OK;
@@ -442,7 +444,7 @@ enum assay_status memory_fit(struct physical *physical,
             fitting.terms[i] =
                 terms_of(points->items[i].description, points->items[i].batch,
                          points->stage, physical_lane(physical));
-        set_priors(&fitting, physical_lane(physical), about);
+        memory_model_set_priors(&fitting, physical_lane(physical), about);
         memcpy(physical->log_value, fitting.centre, sizeof fitting.centre);
         st = least_squares_solve(&problem, physical->log_value, NULL, err);
     }

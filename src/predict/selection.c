@@ -2,6 +2,7 @@
 #include "predict/selection.h"
 
 #include "base/mem.h"
+#include "base/scanner.h"
 #include "base/vec.h"
 
 #include <stdio.h>
@@ -17,9 +18,10 @@ void selection_release(struct selection *selection)
     *selection = (struct selection){0};
 }
 
-static enum assay_status add(struct selection *selection, const char *name,
-                             size_t n, int64_t first, int64_t last,
-                             struct error *err)
+static enum assay_status selection_add(struct selection *selection,
+                                       const char *name, size_t n,
+                                       int64_t first, int64_t last,
+                                       struct error *err)
 {
     struct selected_levels *moved =
         vec_reserve(selection->items, &selection->capacity, selection->n + 1,
@@ -38,8 +40,8 @@ static enum assay_status add(struct selection *selection, const char *name,
     return ASSAY_OK;
 }
 
-static enum assay_status refuse(const char *text, const char *at,
-                                const char *wanted, struct error *err)
+static enum assay_status selection_refuse(const char *text, const char *at,
+                                          const char *wanted, struct error *err)
 {
     return error_set(err, ASSAY_BAD_USAGE,
                      "'%s': %s at '%.24s'; networks and levels are written as "
@@ -52,33 +54,28 @@ static enum assay_status read_levels(const char *text, const char *at, size_t n,
                                      int64_t *first, int64_t *last,
                                      struct error *err)
 {
+    enum { most = 999999999 };
     char word[24];
-    long long low = 0, high = max_level;
-    int used = 0;
+    const char *end = word;
+    uint64_t low = 0, high = max_level;
+    bool is_range, has_any;
 
     if (n >= sizeof word)
-        return refuse(text, at, "a level is wanted", err);
+        return selection_refuse(text, at, "a level is wanted", err);
     memcpy(word, at, n);
     word[n] = '\0';
-    if (sscanf(word, "%9lld..%9lld%n", &low, &high, &used) != 2 || word[used]) {
-        used = 0;
-        low = 0;
-        high = max_level;
-        if (sscanf(word, "%9lld..%n", &low, &used) == 1 && used && !word[used])
-            high = max_level;
-        else if ((used = 0, sscanf(word, "..%9lld%n", &high, &used)) == 1 &&
-                 !word[used])
-            low = 0;
-        else if ((used = 0, sscanf(word, "%9lld%n", &low, &used)) == 1 &&
-                 !word[used])
-            high = low;
-        else
-            return refuse(text, at, "a level is wanted", err);
-    }
-    if (low < 0 || high > max_level || low > high)
-        return refuse(text, at, "levels lie between 0 and 95", err);
-    *first = low;
-    *last = high;
+    has_any = scan_number(&end, most, &low);
+    is_range = scan_word(&end, "..");
+    if (is_range)
+        has_any |= scan_number(&end, most, &high);
+    else
+        high = low;
+    if (!has_any || *end)
+        return selection_refuse(text, at, "a level is wanted", err);
+    if (high > max_level || low > high)
+        return selection_refuse(text, at, "levels lie between 0 and 95", err);
+    *first = (int64_t)low;
+    *last = (int64_t)high;
     return ASSAY_OK;
 }
 
@@ -95,8 +92,8 @@ enum assay_status selection_parse(struct selection *selection, const char *text,
     enum assay_status st = ASSAY_OK;
 
     if (blank)
-        return refuse(text, blank, "a comma is wanted instead of the blank",
-                      err);
+        return selection_refuse(text, blank,
+                                "a comma is wanted instead of the blank", err);
     while (!st) {
         size_t n = strcspn(at, ",");
         int64_t first = 0, last = max_level;
@@ -109,7 +106,7 @@ enum assay_status selection_parse(struct selection *selection, const char *text,
             name = at;
             n_name = colon ? (size_t)(colon - at) : n;
             if (!n_name)
-                return refuse(text, at, "a network is wanted", err);
+                return selection_refuse(text, at, "a network is wanted", err);
             if (colon)
                 st = read_levels(text, colon + 1, n - n_name - 1, &first, &last,
                                  err);
@@ -117,7 +114,7 @@ enum assay_status selection_parse(struct selection *selection, const char *text,
                 last = 100;
         }
         if (!st)
-            st = add(selection, name, n_name, first, last, err);
+            st = selection_add(selection, name, n_name, first, last, err);
         if (!at[n])
             break;
         at += n + 1;

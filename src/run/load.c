@@ -57,12 +57,12 @@ static bool is_disturbed(const struct run_load *load, double threads)
 
 void run_load(const struct run *run, struct run_load *out)
 {
-    *out = (struct run_load){.processors =
-                                 run_fact_number(run, "machine.cores"),
-                             .others = mean_of(run, "steady.others"),
-                             .stolen = mean_of(run, "steady.stolen"),
-                             .throttled = mean_of(run, "steady.throttled"),
-                             .wait_ns = median_of(run, "steady.wait") * 1e6};
+    *out =
+        (struct run_load){.processors = run_fact_number(run, "machine.cores"),
+                          .others = mean_of(run, "steady.others"),
+                          .stolen = mean_of(run, "steady.stolen"),
+                          .throttled = mean_of(run, "steady.throttled"),
+                          .wait_ns = median_of(run, "steady.wait") * 1e6};
     out->wait_share = out->wait_ns / mean_iteration_ns(run);
     out->is_disturbed =
         is_disturbed(out, run_fact_number(run, "settings.threads"));

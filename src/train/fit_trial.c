@@ -3,6 +3,7 @@
 #include "train/fit.h"
 
 #include "base/child.h"
+#include "base/scanner.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -44,16 +45,21 @@ static void run_trial(void *context, int line)
 
 static size_t resident_bytes(pid_t child)
 {
-    unsigned long long pages = 0;
-    char path[32];
+    uint64_t pages = 0;
+    char path[32], line[128];
+    const char *at = line;
     FILE *file;
 
     snprintf(path, sizeof path, "/proc/%ld/statm", (long)child);
     file = fopen(path, "re");
     if (!file)
         return 0;
-    if (fscanf(file, "%*u %llu", &pages) != 1)
-        pages = 0;
+    if (fgets(line, sizeof line, file)) { /* all pages, those that are here */
+        scan_over(&at);
+        scan_blanks(&at);
+        if (!scan_number(&at, UINT64_MAX, &pages))
+            pages = 0;
+    }
     fclose(file);
     return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }

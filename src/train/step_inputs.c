@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/scanner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,14 +19,14 @@ static struct step_input role_of(const char *name, size_t *n_images)
         {"counts", INPUT_COUNTS},
         {"seed", INPUT_SEED},
     };
-    size_t number;
-    int end = 0;
+    const char *at = name;
+    uint64_t number;
 
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         if (strcmp(name, roles[i].name) == 0)
             return (struct step_input){roles[i].role, 0};
     }
-    if (sscanf(name, "masks_%zu%n", &number, &end) == 1 && !name[end])
+    if (scan_word(&at, "masks_") && scan_number(&at, SIZE_MAX, &number) && !*at)
         return (struct step_input){INPUT_MASKS, number};
     return (struct step_input){INPUT_IMAGE, (*n_images)++};
 }

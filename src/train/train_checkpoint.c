@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "formats/checkpoint.h"
-#include "formats/checkpoint_write.h"
+#include "formats/weights/checkpoint.h"
+#include "formats/weights/checkpoint_write.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* train/train_model.c - see train_model.h. */
 #include "train/train_model.h"
 
-#include "formats/load_weights.h"
-#include "formats/published.h"
-#include "ops/fuse.h"
-#include "ops/train_pass.h"
+#include "formats/weights/load_weights.h"
+#include "formats/weights/published.h"
+#include "passes/fuse.h"
+#include "passes/train_pass.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "detect/photo_tensor.h"
 #include "detect/session.h"
-#include "ops/boxes.h"
+#include "ops/detection/boxes.h"
 #include "picture/canvas.h"
 #include "picture/photos.h"
 

@@ -1,7 +1,7 @@
 /* train/train_restore.c - see train_checkpoint.h: reading what was saved. */
 #include "train/train_checkpoint.h"
 
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "train/trainer_internal.h"
 
 #include "base/mem.h"
-#include "formats/load_weights.h"
+#include "formats/weights/load_weights.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "formats/model_file.h"
-#include "ops/fuse.h"
+#include "passes/fuse.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -42,8 +42,8 @@ static void count_model(struct subject *subject)
     }
 }
 
-static enum assay_status open_model(struct subject *subject, const char *path,
-                                    struct error *err)
+static enum assay_status verify_open_model(struct subject *subject,
+                                           const char *path, struct error *err)
 {
     const struct verify_options *options = subject->options;
     struct engine_options engine = {
@@ -253,7 +253,7 @@ enum assay_status verify_model(const char *model, const char *data,
                                struct verify_report *report, struct error *err)
 {
     struct subject subject = {.options = options, .report = report};
-    enum assay_status st = open_model(&subject, model, err);
+    enum assay_status st = verify_open_model(&subject, model, err);
 
     if (!st)
         st = run_sets(&subject, data, err);

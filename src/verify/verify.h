@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "engine/engine.h"
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 
 struct verify_options {
     struct onnx_options onnx;

@@ -1,5 +1,5 @@
-/* views/branch.c - see branch.h. */
-#include "views/branch.h"
+/* views/branch.c - see branch_internal.h. */
+#include "views/branch_internal.h"
 
 size_t branch_put(struct sink *sink, const struct term *term,
                   const bool *goes_on, size_t n, bool has_next)

@@ -1,5 +1,5 @@
-/* views/columns.c - see columns.h. */
-#include "views/columns.h"
+/* views/columns.c - see columns_internal.h. */
+#include "views/columns_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

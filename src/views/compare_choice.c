@@ -1,5 +1,5 @@
 /* views/compare_choice.c - the rows of a comparison that are worth a line. */
-#include "views/compare_words.h"
+#include "views/compare_words_internal.h"
 
 #include "base/mem.h"
 

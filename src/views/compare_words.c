@@ -1,5 +1,5 @@
-/* views/compare_words.c - see compare_words.h. */
-#include "views/compare_words.h"
+/* views/compare_words.c - see compare_words_internal.h. */
+#include "views/compare_words_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -151,8 +151,9 @@ static bool is_named(const struct compare_row *row, bool slower)
 }
 
 /* "backbone.layer3 +5.1 % [+4.2, +6.0]" */
-static enum assay_status append_row(const struct comparison *comparison,
-                                    size_t i, struct str *text)
+static enum assay_status
+compare_words_append_row(const struct comparison *comparison, size_t i,
+                         struct str *text)
 {
     const struct compare_row *row = compare_row(comparison, i);
     char change[UNITS_MAX], interval[UNITS_MAX];
@@ -189,7 +190,7 @@ static enum assay_status append_causes(const struct comparison *comparison,
         if (named++ > 0)
             st = str_append(text, ", ");
         if (!st)
-            st = append_row(comparison, i, text);
+            st = compare_words_append_row(comparison, i, text);
     }
     return st;
 }

@@ -1,5 +1,5 @@
-/* views/event_file.c - see event_file.h. */
-#include "views/event_file.h"
+/* views/event_file.c - see event_file_internal.h. */
+#include "views/event_file_internal.h"
 
 #include "base/crc32c.h"
 #include "base/mem.h"
@@ -64,9 +64,9 @@ enum assay_status event_version(struct sink *sink, double wall,
     return put_event(sink, &event, err);
 }
 
-static enum assay_status put_value(struct sink *sink, struct event_time when,
-                                   Tensorboard__Summary__Value *value,
-                                   struct error *err)
+static enum assay_status
+event_file_put_value(struct sink *sink, struct event_time when,
+                     Tensorboard__Summary__Value *value, struct error *err)
 {
     Tensorboard__Summary summary = TENSORBOARD__SUMMARY__INIT;
     Tensorboard__Event event = TENSORBOARD__EVENT__INIT;
@@ -97,7 +97,7 @@ enum assay_status event_scalar(struct sink *sink, struct event_time when,
 
     value.value_case = TENSORBOARD__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
     value.simple_value = (float)number;
-    return put_value(sink, when, &value, err);
+    return event_file_put_value(sink, when, &value, err);
 }
 
 enum assay_status event_image(struct sink *sink, struct event_time when,
@@ -115,7 +115,7 @@ enum assay_status event_image(struct sink *sink, struct event_time when,
         (ProtobufCBinaryData){.len = n, .data = (uint8_t *)bytes};
     value.value_case = TENSORBOARD__SUMMARY__VALUE__VALUE_IMAGE;
     value.image = &image;
-    return put_value(sink, when, &value, err);
+    return event_file_put_value(sink, when, &value, err);
 }
 
 enum assay_status event_text(struct sink *sink, struct event_time when,
@@ -140,13 +140,13 @@ enum assay_status event_text(struct sink *sink, struct event_time when,
     value.metadata = &metadata;
     value.value_case = TENSORBOARD__SUMMARY__VALUE__VALUE_TENSOR;
     value.tensor = &tensor;
-    return put_value(sink, when, &value, err);
+    return event_file_put_value(sink, when, &value, err);
 }
 
 /* ---- histograms --------------------------------------------------------- */
 
-static void sum_up(Tensorboard__Histogram *histogram, const double *values,
-                   size_t n)
+static void event_file_sum_up(Tensorboard__Histogram *histogram,
+                              const double *values, size_t n)
 {
     histogram->min = INFINITY;
     histogram->max = -INFINITY;
@@ -159,8 +159,8 @@ static void sum_up(Tensorboard__Histogram *histogram, const double *values,
     }
 }
 
-static void count_bins(Tensorboard__Histogram *histogram, const double *values,
-                       size_t n)
+static void event_file_count_bins(Tensorboard__Histogram *histogram,
+                                  const double *values, size_t n)
 {
     size_t n_bins = histogram->n_bucket;
     double width = (histogram->max - histogram->min) / (double)n_bins;
@@ -190,11 +190,11 @@ enum assay_status event_histogram(struct sink *sink, struct event_time when,
     histogram.n_bucket = histogram.n_bucket_limit = n_bins;
     histogram.bucket = bins;
     histogram.bucket_limit = bins + n_bins;
-    sum_up(&histogram, values, n);
-    count_bins(&histogram, values, n);
+    event_file_sum_up(&histogram, values, n);
+    event_file_count_bins(&histogram, values, n);
     value.value_case = TENSORBOARD__SUMMARY__VALUE__VALUE_HISTO;
     value.histo = &histogram;
-    st = put_value(sink, when, &value, err);
+    st = event_file_put_value(sink, when, &value, err);
     mem_free(bins);
     return st;
 }

@@ -1,7 +1,7 @@
-/* views/fields.c - see fields.h. */
-#include "views/fields.h"
+/* views/fields.c - see fields_internal.h. */
+#include "views/fields_internal.h"
 
-#include "views/ranking.h"
+#include "views/ranking_internal.h"
 
 #include <math.h>
 

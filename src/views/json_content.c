@@ -1,7 +1,7 @@
 /* views/json_content.c - content and steadiness of iterations as JSON. */
 #include "base/mem.h"
 #include "run/content.h"
-#include "views/json_parts.h"
+#include "views/json_parts_internal.h"
 
 #include <math.h>
 
@@ -34,7 +34,8 @@ static void write_photo(struct json_writer *json, const struct run *run,
     json_object_end(json);
 }
 
-static void write_fit(struct json_writer *json, const struct content_fit *fit)
+static void json_content_write_fit(struct json_writer *json,
+                                   const struct content_fit *fit)
 {
     json_key(json, "fit");
     if (fit->n == 0) {
@@ -54,9 +55,9 @@ static void write_fit(struct json_writer *json, const struct content_fit *fit)
     json_object_end(json);
 }
 
-static enum assay_status write_parts(struct json_writer *json,
-                                     const struct run *run,
-                                     const struct content *content)
+static enum assay_status json_content_write_parts(struct json_writer *json,
+                                                  const struct run *run,
+                                                  const struct content *content)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -94,8 +95,8 @@ static enum assay_status write_content(struct json_writer *json,
     json_member_string(json, "slowest_reason",
                        content->reason[0] ? content->reason : NULL);
     json_member_double(json, "p99_ms", content->p99_ns / 1e6);
-    write_fit(json, &content->fit);
-    st = write_parts(json, run, content);
+    json_content_write_fit(json, &content->fit);
+    st = json_content_write_parts(json, run, content);
     json_key(json, "photos");
     json_array_begin(json);
     for (size_t i = 0; i < content->n_photos; i++)
@@ -122,7 +123,8 @@ enum assay_status json_content(struct json_writer *json, const struct run *run,
     return st;
 }
 
-static void write_series(struct json_writer *json, const struct series *series)
+static void json_content_write_series(struct json_writer *json,
+                                      const struct series *series)
 {
     bool is_by_step = series_is_by_step(series); /* steps count from 1 */
 
@@ -154,7 +156,7 @@ void json_series(struct json_writer *json, const struct run *run)
     json_key(json, "series");
     json_array_begin(json);
     for (uint32_t i = 0; i < run_series_count(run); i++)
-        write_series(json, run_series(run, i));
+        json_content_write_series(json, run_series(run, i));
     json_array_end(json);
 }
 

@@ -1,5 +1,5 @@
 /* views/json_memory.c - memory as JSON: the peak, and its ledger. */
-#include "views/json_parts.h"
+#include "views/json_parts_internal.h"
 
 static enum assay_status write_owner(struct json_writer *json,
                                      const struct run *run,

@@ -43,7 +43,7 @@ static void make_place(struct line *line, size_t columns, size_t gap)
     }
 }
 
-static void put_item(struct line *line, const char *text, size_t gap)
+static void line_put_item(struct line *line, const char *text, size_t gap)
 {
     size_t columns = text_columns(text);
     size_t most = (size_t)line->term->width - line->indent;
@@ -61,10 +61,10 @@ static void put_item(struct line *line, const char *text, size_t gap)
 
 void line_item(struct line *line, const char *text)
 {
-    put_item(line, text, ITEM_GAP);
+    line_put_item(line, text, ITEM_GAP);
 }
 
-static void put_words(struct line *line, const char *text, size_t gap)
+static void line_put_words(struct line *line, const char *text, size_t gap)
 {
     while (*text) {
         enum { end = 60 }; /* what stays of a word that fits no screen */
@@ -76,7 +76,7 @@ static void put_words(struct line *line, const char *text, size_t gap)
         else
             snprintf(word, sizeof word, "%.*s...%.*s", end, text, end,
                      text + n - end);
-        put_item(line, word, gap);
+        line_put_item(line, word, gap);
         gap = 1;
         text += n;
         text += strspn(text, " ");
@@ -85,12 +85,12 @@ static void put_words(struct line *line, const char *text, size_t gap)
 
 void line_sentence(struct line *line, const char *text)
 {
-    put_words(line, text, ITEM_GAP);
+    line_put_words(line, text, ITEM_GAP);
 }
 
 void line_words(struct line *line, const char *text)
 {
-    put_words(line, text, 1);
+    line_put_words(line, text, 1);
 }
 
 static void put_vprintf(struct line *line, size_t gap, const char *format,
@@ -104,7 +104,7 @@ static void put_vprintf(struct line *line, size_t gap, const char *format,
     if (str_vprintf(&text, format, args))
         line->sink->failed_errno = ENOMEM;
     else
-        put_item(line, str_text(&text), gap);
+        line_put_item(line, str_text(&text), gap);
     str_release(&text);
 }
 

@@ -60,7 +60,7 @@ static void place_row(struct icicle *icicle, size_t i)
         icicle->levels = level < max_levels ? level : max_levels;
 }
 
-static void place_rows(struct icicle *icicle, struct area area)
+static void plot_icicle_place_rows(struct icicle *icicle, struct area area)
 {
     icicle->x[0] = icicle->next[0] = area.x;
     icicle->width[0] = area.width;
@@ -71,7 +71,8 @@ static void place_rows(struct icicle *icicle, struct area area)
     icicle->height = fmin(area.height / icicle->levels, 40);
 }
 
-static void draw_row(struct plot *plot, const struct icicle *icicle, size_t i)
+static void plot_icicle_draw_row(struct plot *plot, const struct icicle *icicle,
+                                 size_t i)
 {
     const struct row *row = &icicle->rows->items[i];
     struct area box = {icicle->x[i], plot->area.y + row->depth * icicle->height,
@@ -108,9 +109,9 @@ enum assay_status plot_icicle(struct plot *plot, struct error *err)
     if (!st) {
         plot_head(plot, rows.n_iterations ? "Time of an iteration, by module"
                                           : "Time of the run, by scope");
-        place_rows(&icicle, plot->area);
+        plot_icicle_place_rows(&icicle, plot->area);
         for (size_t i = 0; i < rows.n; i++)
-            draw_row(plot, &icicle, i);
+            plot_icicle_draw_row(plot, &icicle, i);
     }
     mem_free(icicle.x);
     rows_release(&rows);

@@ -22,7 +22,7 @@ static double duration_ms(const struct run *run, size_t i)
 
 /* The rule of Freedman and Diaconis would want the quartiles; the square root
  * of n serves a hundred iterations as well as ten thousand. */
-static void count_bins(const struct run *run, struct bins *bins)
+static void plot_latency_count_bins(const struct run *run, struct bins *bins)
 {
     size_t n = run_iterations_kept(run);
     double low = INFINITY, high = 0;
@@ -112,7 +112,7 @@ static void draw_panels(struct plot *plot, const struct scope_stats *stats)
     top.height *= 0.55;
     low.y += top.height + 14;
     low.height -= top.height + 14 + 34;
-    count_bins(plot->run, &bins);
+    plot_latency_count_bins(plot->run, &bins);
     across = (struct axis){
         .low = bins.low - bins.width,
         .high = bins.low + bins.width * (double)(bins.n + 1),

@@ -24,7 +24,7 @@ static const struct counter *live_bytes(const struct run *run)
     return NULL;
 }
 
-static size_t find_peak(const struct counter *counter)
+static size_t plot_memory_find_peak(const struct counter *counter)
 {
     size_t peak = 0;
 
@@ -79,11 +79,12 @@ static enum assay_status draw_stairs(struct plot *plot,
     return ASSAY_OK;
 }
 
-static enum assay_status draw_curve(struct plot *plot, struct area area,
-                                    const struct counter *counter,
-                                    struct error *err)
+static enum assay_status plot_memory_draw_curve(struct plot *plot,
+                                                struct area area,
+                                                const struct counter *counter,
+                                                struct error *err)
 {
-    size_t peak = find_peak(counter);
+    size_t peak = plot_memory_find_peak(counter);
     int64_t first_ns = counter->points[0].time_ns;
     int64_t last_ns = counter->points[counter->n_points - 1].time_ns;
     struct axis across = {.high =
@@ -187,9 +188,9 @@ enum assay_status plot_memory(struct plot *plot, struct error *err)
     curve.width -= 60;
     curve.height -= 36;
     if (run_ledger_count(plot->run) == 0)
-        return draw_curve(plot, curve, counter, err);
+        return plot_memory_draw_curve(plot, curve, counter, err);
     curve.width -= 250;
-    st = draw_curve(plot, curve, counter, err);
+    st = plot_memory_draw_curve(plot, curve, counter, err);
     if (!st)
         st = draw_ledger(plot,
                          (struct area){curve.x + curve.width + 24, curve.y, 226,

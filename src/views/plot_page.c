@@ -83,7 +83,7 @@ void plot_head(struct plot *plot, const char *title)
 }
 
 /* Ticks are round: no more digits than they need. */
-static const char *tick_text(char text[UNITS_MAX], double value)
+static const char *plot_page_tick_text(char text[UNITS_MAX], double value)
 {
     snprintf(text, UNITS_MAX, "%.6g", value);
     return text;
@@ -109,7 +109,8 @@ void plot_axis_below(struct plot *plot, struct area area, struct axis *axis,
         sheet_line(plot->sheet, (struct spot){x, area.y},
                    (struct spot){x, bottom}, plot_grid_ink, 0.6);
         sheet_text(plot->sheet, (struct spot){x, bottom + 13}, SHEET_MIDDLE,
-                   PLOT_TEXT, plot_faint_ink, tick_text(text, ticks.values[i]));
+                   PLOT_TEXT, plot_faint_ink,
+                   plot_page_tick_text(text, ticks.values[i]));
     }
     sheet_line(plot->sheet, (struct spot){area.x, bottom},
                (struct spot){area.x + area.width, bottom}, plot_faint_ink, 0.8);
@@ -131,7 +132,8 @@ void plot_axis_left(struct plot *plot, struct area area, struct axis *axis,
         sheet_line(plot->sheet, (struct spot){area.x, y},
                    (struct spot){area.x + area.width, y}, plot_grid_ink, 0.6);
         sheet_text(plot->sheet, (struct spot){area.x - 6, y + 3}, SHEET_RIGHT,
-                   PLOT_TEXT, plot_faint_ink, tick_text(text, ticks.values[i]));
+                   PLOT_TEXT, plot_faint_ink,
+                   plot_page_tick_text(text, ticks.values[i]));
     }
     sheet_text_upright(plot->sheet,
                        (struct spot){area.x - 42, area.y + area.height / 2},

@@ -44,7 +44,7 @@ static double flops_of(const struct scope_work *work)
     return add_known(2 * work->macs, work->flops);
 }
 
-static double bytes_of(const struct scope_work *work)
+static double plot_roofline_bytes_of(const struct scope_work *work)
 {
     if (!isnan(work->done_bytes))
         return work->done_bytes;
@@ -70,14 +70,15 @@ static void add_mark(struct roofline *roofline, const struct run *run,
     if (!work || !item->is_called || item->is_outside || !(ns > 0))
         return;
     flops = flops_of(work);
-    bytes = bytes_of(work);
+    bytes = plot_roofline_bytes_of(work);
     if (flops > 0 && bytes > 0)
         roofline->marks[roofline->n++] =
             (struct mark){row, flops / bytes, flops / ns, ns};
 }
 
-static enum assay_status collect(struct roofline *roofline,
-                                 const struct run *run, struct error *err)
+static enum assay_status plot_roofline_collect(struct roofline *roofline,
+                                               const struct run *run,
+                                               struct error *err)
 {
     const struct peaks peaks = peaks_of_facts(run);
     enum assay_status st = rows_build(run, &roofline->rows, err);
@@ -159,8 +160,9 @@ static double radius_of(const struct roofline *roofline,
     return 2 + 8 * sqrt(mark->ns / roofline->marks[0].ns);
 }
 
-static struct spot place_of(const struct mark *mark, const struct axis *x,
-                            const struct axis *y)
+static struct spot plot_roofline_place_of(const struct mark *mark,
+                                          const struct axis *x,
+                                          const struct axis *y)
 {
     return (struct spot){axis_place(x, mark->intensity),
                          axis_place(y, mark->gflops)};
@@ -189,19 +191,20 @@ static const char *short_path(const struct str *path)
     return text;
 }
 
-static bool overlap(struct area a, struct area b)
+static bool plot_roofline_overlap(struct area a, struct area b)
 {
     return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
            b.y < a.y + a.height;
 }
 
-static bool is_free(const struct labels *labels, struct area place)
+static bool plot_roofline_is_free(const struct labels *labels,
+                                  struct area place)
 {
     if (place.x < labels->area.x ||
         place.x + place.width > labels->area.x + labels->area.width)
         return false;
     for (size_t i = 0; i < labels->n; i++) {
-        if (overlap(labels->taken[i], place))
+        if (plot_roofline_overlap(labels->taken[i], place))
             return false;
     }
     return true;
@@ -209,8 +212,9 @@ static bool is_free(const struct labels *labels, struct area place)
 
 /* Right of the disc, left of it, above or below: the first that is free. What
  * finds no place goes without words. */
-static void draw_label(struct plot *plot, struct labels *labels,
-                       struct spot middle, double radius, const char *text)
+static void plot_roofline_draw_label(struct plot *plot, struct labels *labels,
+                                     struct spot middle, double radius,
+                                     const char *text)
 {
     double width = sheet_text_width(plot->sheet, label_size, text);
     const struct spot places[] = {
@@ -223,7 +227,7 @@ static void draw_label(struct plot *plot, struct labels *labels,
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         struct area place = {places[i].x, places[i].y, width, label_size + 1};
 
-        if (!is_free(labels, place))
+        if (!plot_roofline_is_free(labels, place))
             continue;
         labels->taken[labels->n++] = place;
         sheet_text(plot->sheet,
@@ -241,8 +245,8 @@ static void label_mark(struct plot *plot, const struct roofline *roofline,
     struct str path = {0};
 
     if (!run_scope_path(plot->run, row->scope, &path))
-        draw_label(plot, labels, middle, radius_of(roofline, mark),
-                   short_path(&path));
+        plot_roofline_draw_label(plot, labels, middle,
+                                 radius_of(roofline, mark), short_path(&path));
     str_release(&path);
 }
 
@@ -263,17 +267,17 @@ static void draw_marks(struct plot *plot, const struct roofline *roofline)
     sheet_clip(plot->sheet, area);
     for (size_t i = roofline->n; i-- > 0;)
         draw_mark(plot, roofline, &roofline->marks[i],
-                  place_of(&roofline->marks[i], &x, &y));
+                  plot_roofline_place_of(&roofline->marks[i], &x, &y));
     for (size_t i = 0; i < roofline->n && i < most_labels; i++)
         label_mark(plot, roofline, &roofline->marks[i], &labels,
-                   place_of(&roofline->marks[i], &x, &y));
+                   plot_roofline_place_of(&roofline->marks[i], &x, &y));
     sheet_unclip(plot->sheet);
 }
 
 enum assay_status plot_roofline(struct plot *plot, struct error *err)
 {
     struct roofline roofline = {0};
-    enum assay_status st = collect(&roofline, plot->run, err);
+    enum assay_status st = plot_roofline_collect(&roofline, plot->run, err);
 
     if (!st) {
         plot_head(plot, "Roofline: modules against the machine, as large as "

@@ -57,7 +57,8 @@ static uint32_t choose_iteration(const struct run *run)
     return chosen;
 }
 
-static struct lane *find_lane(struct timeline *timeline, uint32_t thread)
+static struct lane *plot_timeline_find_lane(struct timeline *timeline,
+                                            uint32_t thread)
 {
     for (size_t i = 0; i < timeline->n_lanes; i++) {
         if (timeline->lanes[i].thread == thread)
@@ -70,7 +71,7 @@ static struct lane *find_lane(struct timeline *timeline, uint32_t thread)
     return &timeline->lanes[timeline->n_lanes++];
 }
 
-static void measure(struct timeline *timeline)
+static void plot_timeline_measure(struct timeline *timeline)
 {
     const struct run *run = timeline->run;
 
@@ -81,7 +82,8 @@ static void measure(struct timeline *timeline)
         uint32_t depth = run_scope(run, s->scope)->depth;
         struct lane *lane;
 
-        if (!belongs(timeline, s) || !(lane = find_lane(timeline, s->thread)))
+        if (!belongs(timeline, s) ||
+            !(lane = plot_timeline_find_lane(timeline, s->thread)))
             continue;
         lane->least = depth < lane->least ? depth : lane->least;
         lane->most = depth > lane->most ? depth : lane->most;
@@ -114,7 +116,7 @@ static void draw_slice(struct plot *plot, struct timeline *timeline,
                        const struct sample *sample)
 {
     const struct scope *scope = run_scope(timeline->run, sample->scope);
-    struct lane *lane = find_lane(timeline, sample->thread);
+    struct lane *lane = plot_timeline_find_lane(timeline, sample->thread);
     double begin = (double)(sample->start_ns - timeline->begin_ns) / 1e6;
     double end = begin + (double)sample->duration_ns / 1e6;
     struct area box, text;
@@ -173,7 +175,7 @@ enum assay_status plot_timeline(struct plot *plot, struct error *err)
         return error_set(err, ASSAY_UNSUPPORTED,
                          "the run keeps no iteration in full, so there is no "
                          "timeline to draw; use --kind icicle");
-    measure(&timeline);
+    plot_timeline_measure(&timeline);
     snprintf(title, sizeof title, "Timeline of iteration %u",
              timeline.iteration);
     plot_head(plot, timeline.iteration == RUN_NONE ? "Timeline" : title);

@@ -1,5 +1,5 @@
-/* views/ranking.c - see ranking.h. */
-#include "views/ranking.h"
+/* views/ranking.c - see ranking_internal.h. */
+#include "views/ranking_internal.h"
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -44,7 +44,8 @@ static bool is_nested(const struct rows *rows, size_t at, enum view_group group)
     return false;
 }
 
-static void join(struct ranked *into, const struct row *row, bool nested)
+static void ranking_join(struct ranked *into, const struct row *row,
+                         bool nested)
 {
     struct row *sum = &into->row;
 
@@ -70,8 +71,8 @@ static void join(struct ranked *into, const struct row *row, bool nested)
 
 /* The item that a row joins, UINT64_MAX for none: what is outside the
  * iterations stays apart from what is inside. */
-static uint64_t find_group(const struct map groups[2], const struct row *row,
-                           enum view_group group)
+static uint64_t ranking_find_group(const struct map groups[2],
+                                   const struct row *row, enum view_group group)
 {
     uint64_t at = UINT64_MAX;
 
@@ -93,12 +94,12 @@ static enum assay_status join_rows(const struct rows *rows,
     *n = 0;
     for (size_t i = 0; !st && i < rows->n; i++) {
         const struct row *row = &rows->items[i];
-        uint64_t at = find_group(groups, row, group);
+        uint64_t at = ranking_find_group(groups, row, group);
 
         if (!row->is_called && !(with_fused && row_is_fused(row)))
             continue;
         if (at != UINT64_MAX) {
-            join(&items[at], row, is_nested(rows, i, group));
+            ranking_join(&items[at], row, is_nested(rows, i, group));
             continue;
         }
         items[*n] = (struct ranked){.row = *row,
@@ -169,9 +170,10 @@ static enum assay_status describe_fused(const struct run *run,
     return row_doer(run, &item->row, &item->title);
 }
 
-static enum assay_status describe(const struct run *run,
-                                  const struct view_options *options,
-                                  struct ranked *item, struct error *err)
+static enum assay_status ranking_describe(const struct run *run,
+                                          const struct view_options *options,
+                                          struct ranked *item,
+                                          struct error *err)
 {
     enum assay_status st;
 
@@ -215,6 +217,6 @@ enum assay_status ranking_build(const struct run *run, const struct rows *rows,
     ranking->n = options->all || limit > n ? n : limit;
     ranking->n_hidden = n - ranking->n;
     for (size_t i = 0; !st && i < ranking->n; i++)
-        st = describe(run, options, &ranking->items[i], err);
+        st = ranking_describe(run, options, &ranking->items[i], err);
     return st;
 }

@@ -1,7 +1,7 @@
 /* views/report_compare.c - a comparison inside of the HTML report. */
-#include "views/report_data.h"
+#include "views/report_data_internal.h"
 
-#include "views/compare_words.h"
+#include "views/compare_words_internal.h"
 
 #include <stddef.h>
 

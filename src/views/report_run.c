@@ -1,10 +1,11 @@
-/* views/report_run.c - a run inside of the HTML report: see report_data.h. */
-#include "views/report_data.h"
+/* views/report_run.c - a run inside of the HTML report: see
+ * report_data_internal.h. */
+#include "views/report_data_internal.h"
 
 #include "base/mem.h"
-#include "views/columns.h"
-#include "views/fields.h"
-#include "views/json_parts.h"
+#include "views/columns_internal.h"
+#include "views/fields_internal.h"
+#include "views/json_parts_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -74,7 +75,8 @@ void report_row(struct json_writer *json, uint32_t row)
 
 /* ---- the tree --------------------------------------------------------- */
 
-static void write_names(struct json_writer *json, const struct report_rows *all)
+static void report_run_write_names(struct json_writer *json,
+                                   const struct report_rows *all)
 {
     const struct row *items = all->rows.items;
     size_t n = all->rows.n;
@@ -110,8 +112,9 @@ static void write_names(struct json_writer *json, const struct report_rows *all)
 }
 
 /* What each scope did itself, without those below it. */
-static void write_work(struct json_writer *json, const struct report_rows *all,
-                       const char *key, size_t offset)
+static void report_run_write_work(struct json_writer *json,
+                                  const struct report_rows *all,
+                                  const char *key, size_t offset)
 {
     for (size_t i = 0; i < all->rows.n; i++) {
         const struct scope_work *work =
@@ -155,9 +158,9 @@ static void write_field(struct json_writer *json, const struct report_rows *all,
     report_values(json, all, field_name(field));
 }
 
-static enum assay_status write_tree(struct json_writer *json,
-                                    const struct report_rows *all,
-                                    struct error *err)
+static enum assay_status report_run_write_tree(struct json_writer *json,
+                                               const struct report_rows *all,
+                                               struct error *err)
 {
     const struct rows *rows = &all->rows;
     struct scope_stats *stats = mem_array(rows->n, sizeof *stats);
@@ -176,13 +179,13 @@ static enum assay_status write_tree(struct json_writer *json,
     json_peaks(json, &rows->peaks);
     json_key(json, "tree");
     json_object_begin(json);
-    write_names(json, all);
+    report_run_write_names(json, all);
     for (enum field i = 0; i < N_FIELDS; i++) {
         if (is_told(i))
             write_field(json, all, stats, i);
     }
     for (size_t i = 0; i < sizeof own_work / sizeof *own_work; i++)
-        write_work(json, all, own_work[i].key, own_work[i].offset);
+        report_run_write_work(json, all, own_work[i].key, own_work[i].offset);
     json_object_end(json);
     mem_free(stats);
     return st;
@@ -190,7 +193,8 @@ static enum assay_status write_tree(struct json_writer *json,
 
 /* ---- what there is beside it ------------------------------------------ */
 
-static void write_iterations(struct json_writer *json, const struct run *run)
+static void report_run_write_iterations(struct json_writer *json,
+                                        const struct run *run)
 {
     size_t n = run_iterations_kept(run);
 
@@ -207,8 +211,8 @@ static void write_iterations(struct json_writer *json, const struct run *run)
     json_object_end(json);
 }
 
-static void write_counter(struct json_writer *json,
-                          const struct counter *counter)
+static void report_run_write_counter(struct json_writer *json,
+                                     const struct counter *counter)
 {
     json_object_begin(json);
     json_member_string(json, "name", counter->name);
@@ -235,13 +239,13 @@ enum assay_status report_write_run(struct json_writer *json,
     json_object_begin(json);
     st = json_head(json, run, &rows->rows, source, err);
     if (!st)
-        st = write_tree(json, rows, err);
+        st = report_run_write_tree(json, rows, err);
     if (st)
         return st;
-    write_iterations(json, run);
+    report_run_write_iterations(json, run);
     report_column(json, "counters");
     for (uint32_t i = 0; i < run_counters(run); i++)
-        write_counter(json, run_counter(run, i));
+        report_run_write_counter(json, run_counter(run, i));
     json_array_end(json);
     json_series(json, run);
     st = report_write_slices(json, rows, err);

@@ -1,6 +1,6 @@
 /* views/report_slices.c - the timeline inside of the HTML report: the samples
  * that are kept in full, an iteration a stretch. */
-#include "views/report_data.h"
+#include "views/report_data_internal.h"
 
 #include "base/mem.h"
 
@@ -24,7 +24,7 @@ struct slices {
     size_t n_stretches;
 };
 
-static int sign(uint64_t a, uint64_t b)
+static int report_slices_sign(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -33,10 +33,10 @@ static int by_iteration(const void *left, const void *right, void *context)
 {
     const size_t *a = left, *b = right;
     const struct run *run = context;
-    int order =
-        sign(run_kept(run, *a)->iteration, run_kept(run, *b)->iteration);
+    int order = report_slices_sign(run_kept(run, *a)->iteration,
+                                   run_kept(run, *b)->iteration);
 
-    return order ? order : sign(*a, *b);
+    return order ? order : report_slices_sign(*a, *b);
 }
 
 static int by_duration_down(const void *left, const void *right)
@@ -94,9 +94,9 @@ static enum assay_status slices_build(struct slices *slices, struct error *err)
 }
 
 /* Leaves the longest `most` of a stretch. */
-static enum assay_status cut(const struct slices *slices,
-                             struct stretch *stretch, size_t most,
-                             struct error *err)
+static enum assay_status report_slices_cut(const struct slices *slices,
+                                           struct stretch *stretch, size_t most,
+                                           struct error *err)
 {
     int64_t *durations;
 
@@ -116,12 +116,12 @@ static enum assay_status cut(const struct slices *slices,
     return ASSAY_OK;
 }
 
-static int by_size(const void *left, const void *right)
+static int report_slices_by_size(const void *left, const void *right)
 {
     const struct stretch *a = left, *b = right;
-    int order = sign(a->n, b->n);
+    int order = report_slices_sign(a->n, b->n);
 
-    return order ? order : sign(a->iteration, b->iteration);
+    return order ? order : report_slices_sign(a->iteration, b->iteration);
 }
 
 /* Every stretch gets an equal part of the room; what small ones leave of
@@ -131,18 +131,20 @@ static enum assay_status share_room(struct slices *slices, struct error *err)
     size_t room = REPORT_MAX_SLICES, n = slices->n_stretches;
     enum assay_status st = ASSAY_OK;
 
-    qsort(slices->stretches, n, sizeof *slices->stretches, by_size);
+    qsort(slices->stretches, n, sizeof *slices->stretches,
+          report_slices_by_size);
     for (size_t i = 0; !st && i < n; i++) {
         struct stretch *stretch = &slices->stretches[i];
         size_t part = room / (n - i);
 
-        st = cut(slices, stretch, part > 0 ? part : 1, err);
+        st = report_slices_cut(slices, stretch, part > 0 ? part : 1, err);
         room -= stretch->n < part ? stretch->n : part;
     }
     return st;
 }
 
-static bool is_shown(struct stretch *stretch, const struct sample *sample)
+static bool report_slices_is_shown(struct stretch *stretch,
+                                   const struct sample *sample)
 {
     if (stretch->n_left_out == 0 || sample->duration_ns > stretch->at_least)
         return true;
@@ -168,7 +170,7 @@ static void write_stretch(struct json_writer *json, const struct slices *slices,
     for (size_t i = 0; i < stretch->n; i++) {
         const struct sample *sample = slice(slices, stretch->first + i);
 
-        if (!is_shown(stretch, sample))
+        if (!report_slices_is_shown(stretch, sample))
             continue;
         json_write_uint(json, sample->thread);
         json_write_uint(json, row_of[sample->scope]);

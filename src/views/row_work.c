@@ -37,7 +37,7 @@ static void set_own(const struct run *run, struct rows *rows)
 
 /* A row that only groups is no leaf, and tells its parent whether anything
  * below it was called. */
-static void sum_up(struct rows *rows)
+static void row_work_sum_up(struct rows *rows)
 {
     for (size_t i = rows->n; i-- > 0;) {
         struct row *row = &rows->items[i];
@@ -73,7 +73,7 @@ static void find_cover(struct rows *rows)
 void rows_add_work(const struct run *run, struct rows *rows)
 {
     set_own(run, rows);
-    sum_up(rows);
+    row_work_sum_up(rows);
     find_cover(rows);
 }
 

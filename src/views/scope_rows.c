@@ -12,8 +12,8 @@ void rows_release(struct rows *rows)
 }
 
 /* The scopes in the order of the tree: down, along, up by the parent. */
-static void place_rows(const struct run *run, struct rows *rows,
-                       size_t *row_of_scope)
+static void scope_rows_place(const struct run *run, struct rows *rows,
+                             size_t *row_of_scope)
 {
     uint32_t at = RUN_ROOT;
 
@@ -68,8 +68,8 @@ static void add_inside(const struct run *run, struct rows *rows,
 }
 
 /* The cells outside of them, for the rows that have nothing inside. */
-static void add_outside(const struct run *run, struct rows *rows,
-                        const size_t *row_of_scope)
+static void scope_rows_add_outside(const struct run *run, struct rows *rows,
+                                   const size_t *row_of_scope)
 {
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
@@ -136,7 +136,7 @@ static enum assay_status find_overlap(struct rows *rows, struct error *err)
 
 /* Without iterations the root lasts as long as the run, where that is known:
  * what its threads did at the same time would count twice otherwise. */
-static void share_whole(const struct run *run, struct rows *rows)
+static void scope_rows_share_whole(const struct run *run, struct rows *rows)
 {
     struct row *root = &rows->items[0];
 
@@ -166,14 +166,14 @@ enum assay_status rows_build(const struct run *run, struct rows *rows,
     }
     rows->n_iterations = run_iteration_count(run);
     rows->is_part = run_is_part(run);
-    place_rows(run, rows, row_of_scope);
+    scope_rows_place(run, rows, row_of_scope);
     add_inside(run, rows, row_of_scope);
     if (rows->n_iterations > 0) {
         mark_outside(rows);
-        add_outside(run, rows, row_of_scope);
+        scope_rows_add_outside(run, rows, row_of_scope);
     }
     sum_groups(rows);
-    share_whole(run, rows);
+    scope_rows_share_whole(run, rows);
     rows_add_work(run, rows);
     st = rows_add_bounds(run, rows, err);
     if (!st)

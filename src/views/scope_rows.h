@@ -45,7 +45,8 @@ struct rows {
     bool is_part; /* of a run: times are of some threads or phases only */
     bool has_classes;
     bool has_macs;
-    bool has_passes; /* of a training, a row for all passes: training.h */
+    bool has_passes; /* of a training, a row for all passes: training_internal.h
+                      */
     bool has_bounds; /* what bounds it is known for at least one row */
     struct peaks peaks;
     double

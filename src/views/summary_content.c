@@ -2,13 +2,13 @@
 #include "base/units.h"
 #include "run/content.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <errno.h>
 #include <math.h>
 
 /* From the facts of runs that have no series. */
-static void add_facts(const struct run *run, struct line *line)
+static void summary_content_add_facts(const struct run *run, struct line *line)
 {
     static const struct {
         const char *key, *words;
@@ -65,8 +65,8 @@ static void add_slowest(const struct run *run, const struct content *content,
 }
 
 /* "time = 512 ms + 0.04 ms a proposal + 1.3 ms a detection (R2 0.87)" */
-static enum assay_status write_fit(const struct content_fit *fit,
-                                   struct str *text)
+static enum assay_status
+summary_content_write_fit(const struct content_fit *fit, struct str *text)
 {
     char time[UNITS_MAX];
     enum assay_status st =
@@ -90,7 +90,7 @@ static void add_relation(const struct summary *summary,
     char time[UNITS_MAX];
 
     if (content->fit.n && !isnan(content->fit.r2)) {
-        if (write_fit(&content->fit, &text))
+        if (summary_content_write_fit(&content->fit, &text))
             summary->sink->failed_errno = ENOMEM;
         line_item(line, str_text(&text));
     }
@@ -120,7 +120,7 @@ enum assay_status summary_content(const struct summary *summary,
         add_slowest(summary->run, &content, &line);
         add_relation(summary, &content, &line);
     } else {
-        add_facts(summary->run, &line);
+        summary_content_add_facts(summary->run, &line);
     }
     line_end(&line);
     content_release(&content);

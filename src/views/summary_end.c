@@ -1,7 +1,7 @@
 /* views/summary_end.c - summary lines about what went wrong and what is
  * next. */
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

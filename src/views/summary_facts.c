@@ -1,7 +1,7 @@
 /* views/summary_facts.c - summary lines made of facts and names. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static bool speaks_for_itself(const char *key)
     return false;
 }
 
-static bool is_number(const char *text)
+static bool summary_facts_is_number(const char *text)
 {
     return text[0] && text[strspn(text, "0123456789.")] == '\0';
 }
@@ -56,7 +56,7 @@ void summary_add_fact(struct line *line, const char *key, const char *value)
     words[n] = '\0';
     if (speaks_for_itself(key))
         line_item(line, value);
-    else if (!is_number(value))
+    else if (!summary_facts_is_number(value))
         line_printf(line, "%s %s", words, value);
     else if (cut_unit(words, " bytes"))
         line_printf(line, "%s %s", words,
@@ -71,8 +71,8 @@ void summary_add_fact(struct line *line, const char *key, const char *value)
 
 /* All facts "PREFIX.WORD", in the order they were set. Those of more words are
  * details, for --json; the threads are told with the machine. */
-static void add_facts(struct line *line, const struct run *run,
-                      const char *prefix)
+static void summary_facts_add(struct line *line, const struct run *run,
+                              const char *prefix)
 {
     size_t n = strlen(prefix);
 
@@ -86,12 +86,13 @@ static void add_facts(struct line *line, const struct run *run,
     }
 }
 
-static void write_facts(const struct summary *summary, const char *prefix)
+static void summary_facts_write(const struct summary *summary,
+                                const char *prefix)
 {
     struct line line =
         line_begin(summary->sink, &summary->options->term, prefix);
 
-    add_facts(&line, summary->run, prefix);
+    summary_facts_add(&line, summary->run, prefix);
     line_end(&line);
 }
 
@@ -120,12 +121,12 @@ void summary_run(const struct summary *summary)
 
 void summary_settings(const struct summary *summary)
 {
-    write_facts(summary, "settings");
+    summary_facts_write(summary, "settings");
 }
 
 void summary_import(const struct summary *summary)
 {
-    write_facts(summary, "import");
+    summary_facts_write(summary, "import");
 }
 
 /* The length of a name without the number at its end. */

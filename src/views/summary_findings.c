@@ -1,7 +1,7 @@
 /* views/summary_findings.c - the end of the summary: what would help. */
 #include "findings/findings.h"
-#include "views/json_parts.h"
-#include "views/summary.h"
+#include "views/json_parts_internal.h"
+#include "views/summary_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 enum { INDENT = 5 };
 
 /* Words from the indent on, as many on a line as there is room for. */
-static size_t put_words(const struct summary *summary, const char *text,
-                        size_t column)
+static size_t summary_findings_put_words(const struct summary *summary,
+                                         const char *text, size_t column)
 {
     const struct term *term = &summary->options->term;
     size_t width = (size_t)term->width;
@@ -48,8 +48,8 @@ static void put_finding(const struct summary *summary,
     snprintf(text, sizeof text, "%s%s", finding->text,
              finding->help[0] ? ";" : "");
     sink_printf(summary->sink, "  %zu  ", number);
-    column = put_words(summary, text, INDENT);
-    put_words(summary, finding->help, column);
+    column = summary_findings_put_words(summary, text, INDENT);
+    summary_findings_put_words(summary, finding->help, column);
     sink_puts(summary->sink, "\n");
 }
 

@@ -2,7 +2,7 @@
  * it can do at best, what could not be measured on it. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static bool is_empty_word(const char *word, size_t n)
 
 /* "Xeon Gold 6338" for "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz"; the whole
  * where nothing would be left. */
-static void shorten(char *out, size_t size, const char *name)
+static void summary_machine_shorten(char *out, size_t size, const char *name)
 {
     size_t n = 0;
 
@@ -65,7 +65,7 @@ static enum assay_status tell_processor(const struct run *run, struct str *text)
     char name[128];
 
     if (cpu) {
-        shorten(name, sizeof name, cpu);
+        summary_machine_shorten(name, sizeof name, cpu);
         st = str_append(text, name);
     }
     if (!st)

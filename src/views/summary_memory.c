@@ -1,7 +1,7 @@
 /* views/summary_memory.c - the summary line about memory. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <math.h>
 
@@ -26,7 +26,8 @@ static enum assay_status add_kinds(const struct run *run, struct str *text)
 }
 
 /* The same from the facts of runs that have no ledger. */
-static enum assay_status add_facts(const struct run *run, struct str *text)
+static enum assay_status summary_memory_add_facts(const struct run *run,
+                                                  struct str *text)
 {
     double weights = run_fact_number(run, "memory.weights_bytes");
     double scratch = run_fact_number(run, "memory.scratch_bytes");
@@ -46,7 +47,8 @@ static enum assay_status add_facts(const struct run *run, struct str *text)
 }
 
 /* "peak 612 MiB at backbone.fpn: weights 159, ..." */
-static enum assay_status write_peak(const struct run *run, struct str *text)
+static enum assay_status summary_memory_write_peak(const struct run *run,
+                                                   struct str *text)
 {
     const struct run_memory *memory = run_memory_of(run);
     char bytes[UNITS_MAX];
@@ -61,7 +63,8 @@ static enum assay_status write_peak(const struct run *run, struct str *text)
     }
     if (st)
         return st;
-    return run_ledger_count(run) ? add_kinds(run, text) : add_facts(run, text);
+    return run_ledger_count(run) ? add_kinds(run, text)
+                                 : summary_memory_add_facts(run, text);
 }
 
 enum assay_status summary_memory(const struct summary *summary,
@@ -76,7 +79,7 @@ enum assay_status summary_memory(const struct summary *summary,
 
     if (run_memory_of(summary->run)->peak_bytes == RUN_UNKNOWN)
         return ASSAY_OK;
-    st = write_peak(summary->run, &text);
+    st = summary_memory_write_peak(summary->run, &text);
     if (st)
         error_nomem(err, text.n + 1, "a line about memory");
     else

@@ -2,21 +2,23 @@
  * in, what it found. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct line begin(const struct summary *summary, const char *label)
+static struct line summary_model_begin(const struct summary *summary,
+                                       const char *label)
 {
     return line_begin(summary->sink, &summary->options->term, label);
 }
 
 /* Parameters are told to four digits: variants of a model differ by less than
  * three show. */
-static void add_parameters(struct line *line, const struct run *run)
+static void summary_model_add_parameters(struct line *line,
+                                         const struct run *run)
 {
     double n = run_fact_number(run, "model.parameters");
     char text[UNITS_MAX];
@@ -51,14 +53,14 @@ bool summary_model(const struct summary *summary)
     const struct run *run = summary->run;
     const char *name = run_fact(run, "model.name");
     const char *weights = run_fact(run, "model.weights");
-    struct line line = begin(summary, "model");
+    struct line line = summary_model_begin(summary, "model");
 
     if (!name)
         return false;
     line.style = STYLE_BOLD;
     line_item(&line, name);
     line.style = STYLE_NONE;
-    add_parameters(&line, run);
+    summary_model_add_parameters(&line, run);
     add_size(&line, run);
     if (weights)
         line_printf(&line, "weights %s", weights);
@@ -73,7 +75,7 @@ void summary_input(const struct summary *summary)
     const char *resized = run_fact(summary->run, "input.resized");
     const char *note = run_fact(summary->run, "input.note");
     const char *skipped = run_fact(summary->run, "input.skipped");
-    struct line line = begin(summary, "input");
+    struct line line = summary_model_begin(summary, "input");
     struct str text = {0};
     enum assay_status st = ASSAY_OK;
 
@@ -97,7 +99,7 @@ void summary_input(const struct summary *summary)
 void summary_photos(const struct summary *summary)
 {
     const char *spread = run_fact(summary->run, "photos.spread");
-    struct line line = begin(summary, "photos");
+    struct line line = summary_model_begin(summary, "photos");
 
     if (spread)
         line_sentence(&line, spread);

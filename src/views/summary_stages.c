@@ -2,14 +2,16 @@
 #include "base/units.h"
 #include "views/line.h"
 #include "views/stages.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
-static void put_sentence(const struct summary *summary, struct line *line,
-                         const struct str *text, enum assay_status st)
+static void summary_stages_put_sentence(const struct summary *summary,
+                                        struct line *line,
+                                        const struct str *text,
+                                        enum assay_status st)
 {
     if (st)
         summary->sink->failed_errno = ENOMEM;
@@ -45,7 +47,7 @@ void summary_stages(const struct summary *summary, const struct rows *rows)
     }
     if (!st)
         st = str_append(&text, " ms");
-    put_sentence(summary, &line, &text, st);
+    summary_stages_put_sentence(summary, &line, &text, st);
     line_end(&line);
     str_release(&text);
 }
@@ -53,7 +55,7 @@ void summary_stages(const struct summary *summary, const struct rows *rows)
 /* "recording cost +0.2 %"; where the pairs of iterations that tell it disagree
  * about its sign, or other programs took the processors, that it cannot be
  * told from noise. */
-static void add_cost(const struct run *run, struct line *line)
+static void summary_stages_add_cost(const struct run *run, struct line *line)
 {
     double cost = run_fact_number(run, "recording.cost_share");
     double low = run_fact_number(run, "recording.cost_low");
@@ -88,8 +90,8 @@ void summary_balance(const struct summary *summary, const struct rows *rows)
         &text, "ops %s + gaps %s + residual %s = model %s ms",
         units_ms(ops, balance.ops_ns), units_ms(gaps, balance.gaps_ns),
         units_ms(rest, balance.residual_ns), units_ms(all, balance.model_ns));
-    put_sentence(summary, &line, &text, st);
-    add_cost(summary->run, &line);
+    summary_stages_put_sentence(summary, &line, &text, st);
+    summary_stages_add_cost(summary->run, &line);
     line_end(&line);
     str_release(&text);
 }

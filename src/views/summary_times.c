@@ -1,7 +1,7 @@
 /* views/summary_times.c - summary lines about times and counters. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,8 @@
 
 enum { SPARK_COLUMNS = 12 };
 
-static struct line begin(const struct summary *summary, const char *label)
+static struct line summary_times_begin(const struct summary *summary,
+                                       const char *label)
 {
     return line_begin(summary->sink, &summary->options->term, label);
 }
@@ -28,7 +29,7 @@ static enum assay_status runs_text(const struct run *run, struct str *text)
 
 void summary_runs(const struct summary *summary)
 {
-    struct line line = begin(summary, "runs");
+    struct line line = summary_times_begin(summary, "runs");
     struct str text = {0};
     char time[UNITS_MAX];
     double duration = (double)run_duration_ns(summary->run);
@@ -84,7 +85,7 @@ static void add_sparkline(const struct summary *summary, struct line *line)
 }
 
 /* The unit that the median is told in, for all numbers of the line. */
-static double scale_of(double ns, const char **unit)
+static double summary_times_scale_of(double ns, const char **unit)
 {
     *unit = ns < 1e3 ? "ns" : ns < 1e6 ? "us" : ns < 10e9 ? "ms" : "s";
     return ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 10e9 ? 1e6 : 1e9;
@@ -93,7 +94,7 @@ static double scale_of(double ns, const char **unit)
 enum assay_status summary_latency(const struct summary *summary,
                                   struct error *err)
 {
-    struct line line = begin(summary, "latency");
+    struct line line = summary_times_begin(summary, "latency");
     char a[UNITS_MAX], b[UNITS_MAX], c[UNITS_MAX];
     struct scope_stats stats;
     enum assay_status st;
@@ -109,7 +110,7 @@ enum assay_status summary_latency(const struct summary *summary,
     st = run_scope_stats(summary->run, RUN_ROOT, RUN_ANY, &stats, err);
     if (st)
         return st;
-    scale = scale_of(stats.median_ns, &unit);
+    scale = summary_times_scale_of(stats.median_ns, &unit);
     line_printf(&line, "median %s %s [%s, %s]",
                 units_number(a, stats.median_ns / scale), unit,
                 units_number(b, stats.median_low_ns / scale),
@@ -127,7 +128,7 @@ enum assay_status summary_latency(const struct summary *summary,
 enum assay_status summary_steadiness(const struct summary *summary,
                                      struct error *err)
 {
-    struct line line = begin(summary, "steady");
+    struct line line = summary_times_begin(summary, "steady");
     struct verdict verdict;
     enum assay_status st;
 
@@ -145,7 +146,7 @@ enum assay_status summary_steadiness(const struct summary *summary,
 /* "quiet: others kept 0.02 of 2 processors busy" */
 void summary_load(const struct summary *summary)
 {
-    struct line line = begin(summary, "load");
+    struct line line = summary_times_begin(summary, "load");
     char time[UNITS_MAX], share[UNITS_MAX];
     struct run_load load;
 
@@ -194,7 +195,7 @@ static bool is_memory(const struct run *run, const struct counter *counter)
 void summary_counters(const struct summary *summary)
 {
     enum { MOST_SHOWN = 8 };
-    struct line line = begin(summary, "counters");
+    struct line line = summary_times_begin(summary, "counters");
     size_t n = 0;
 
     for (uint32_t i = 0; i < run_counters(summary->run); i++) {

@@ -1,19 +1,20 @@
 /* views/summary_training.c - summary lines about a training. */
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct line begin(const struct summary *summary, const char *label)
+static struct line summary_training_begin(const struct summary *summary,
+                                          const char *label)
 {
     return line_begin(summary->sink, &summary->options->term, label);
 }
 
 /* Digits behind the point that show three of the whole. */
-static int decimals_for(double ms)
+static int summary_training_decimals_for(double ms)
 {
     return ms >= 99.5 ? 0 : ms >= 9.95 ? 1 : 2;
 }
@@ -42,8 +43,8 @@ static double round_parts(const struct training *training, double unit,
 void summary_step(const struct summary *summary,
                   const struct training *training)
 {
-    struct line line = begin(summary, "step");
-    int decimals = decimals_for(training->whole_ns / 1e6);
+    struct line line = summary_training_begin(summary, "step");
+    int decimals = summary_training_decimals_for(training->whole_ns / 1e6);
     double unit = pow(10, decimals), parts[N_PARTS];
     double other = round_parts(training, unit, parts);
     const char *sign = "=";
@@ -70,7 +71,7 @@ void summary_step(const struct summary *summary,
     line_end(&line);
 }
 
-static double first_of(const struct series *series)
+static double summary_training_first_of(const struct series *series)
 {
     return series && series->n_points ? series->points[0].value : NAN;
 }
@@ -87,13 +88,14 @@ void summary_loss(const struct summary *summary)
 {
     static const char prefix[] = "train.loss_";
     const struct series *loss = run_series_find(summary->run, "train.loss");
-    struct line line = begin(summary, "loss");
+    struct line line = summary_training_begin(summary, "loss");
     char from[UNITS_MAX], to[UNITS_MAX];
     const char *sign = "=";
 
     if (!loss || !loss->n_points)
         return;
-    line_printf(&line, "%s to %s", units_number(from, first_of(loss)),
+    line_printf(&line, "%s to %s",
+                units_number(from, summary_training_first_of(loss)),
                 units_number(to, last_of(loss)));
     for (uint32_t i = 0; i < run_series_count(summary->run); i++) {
         const struct series *part = run_series(summary->run, i);
@@ -112,7 +114,7 @@ void summary_rate(const struct summary *summary,
                   const struct training *training)
 {
     double images = run_fact_number(summary->run, "training.batch_images");
-    struct line line = begin(summary, "rate");
+    struct line line = summary_training_begin(summary, "rate");
     char text[UNITS_MAX];
 
     if (isnan(images) || !(training->whole_ns > 0))
@@ -133,7 +135,7 @@ void summary_loader(const struct summary *summary,
     double stall = training->ns[PART_DATA] / training->whole_ns;
     double image_ns = run_fact_number(run, "loader.image_ns");
     double skipped = run_fact_number(run, "loader.skipped");
-    struct line line = begin(summary, "loader");
+    struct line line = summary_training_begin(summary, "loader");
     char text[UNITS_MAX];
 
     if (isnan(workers))
@@ -157,7 +159,7 @@ void summary_loader(const struct summary *summary,
     line_end(&line);
 }
 
-static double mean_of(const struct series *series)
+static double summary_training_mean_of(const struct series *series)
 {
     double sum = 0;
 
@@ -174,15 +176,16 @@ void summary_recomputed(const struct summary *summary,
     const char *modules = run_fact(run, "training.recompute");
     const struct series *spared = run_series_find(run, "recompute.spared");
     const struct series *time = run_series_find(run, "recompute.time");
-    struct line line = begin(summary, "again");
+    struct line line = summary_training_begin(summary, "again");
     char bytes[UNITS_MAX], ms[UNITS_MAX], share[UNITS_MAX];
     double ns;
 
     if (!modules || !spared || !spared->n_points || !time || !time->n_points)
         return;
-    ns = mean_of(time) * 1e6;
+    ns = summary_training_mean_of(time) * 1e6;
     line_item(&line, modules);
-    line_printf(&line, "%s not kept", units_bytes(bytes, mean_of(spared)));
+    line_printf(&line, "%s not kept",
+                units_bytes(bytes, summary_training_mean_of(spared)));
     line_printf(&line, "made again in %s (%s of a step)", units_time(ms, ns),
                 units_percent(share, ns / training->whole_ns, 0));
     line_end(&line);

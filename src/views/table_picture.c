@@ -1,8 +1,8 @@
-/* views/table_picture.c - see table_picture.h. */
-#include "views/table_picture.h"
+/* views/table_picture.c - see table_picture_internal.h. */
+#include "views/table_picture_internal.h"
 
 #include "picture/sheet.h"
-#include "views/columns.h"
+#include "views/columns_internal.h"
 
 #include <math.h>
 
@@ -64,7 +64,8 @@ static void draw_cell(struct sheet *sheet, const struct table *table,
         sheet_text(sheet, right, SHEET_RIGHT, text_size, ink, text);
 }
 
-static void draw_head(struct sheet *sheet, const struct table *table)
+static void table_picture_draw_head(struct sheet *sheet,
+                                    const struct table *table)
 {
     char title[UNITS_MAX];
 
@@ -76,7 +77,8 @@ static void draw_head(struct sheet *sheet, const struct table *table)
             column_title(title, table->columns[i], rows_unit(&table->rows)));
 }
 
-static void draw_row(struct sheet *sheet, const struct table *table, size_t row)
+static void table_picture_draw_row(struct sheet *sheet,
+                                   const struct table *table, size_t row)
 {
     const struct ranked *item = &table->ranking.items[row];
     double y = margin + line * (double)(row + 1);
@@ -113,9 +115,9 @@ enum assay_status table_picture(const struct run *run, struct sink *sink,
     if (!st)
         st = sheet_new(SHEET_PNG, across, down, &sheet, err);
     if (!st) {
-        draw_head(sheet, &table);
+        table_picture_draw_head(sheet, &table);
         for (size_t i = 0; i < table.ranking.n; i++)
-            draw_row(sheet, &table, i);
+            table_picture_draw_row(sheet, &table, i);
         st = sheet_write(sheet, sink, err);
     }
     *width = (int)ceil(across * pixels);

@@ -1,5 +1,5 @@
-/* views/training.c - see training.h. */
-#include "views/training.h"
+/* views/training.c - see training_internal.h. */
+#include "views/training_internal.h"
 
 #include "base/mem.h"
 #include "views/stages.h"
@@ -72,8 +72,8 @@ static const enum part part_of_pass[N_PASSES] = {
     [PASS_OPTIMIZER] = PART_OPTIMIZER,
 };
 
-static struct row *append(struct rows *joined, const struct row *from,
-                          size_t parent)
+static struct row *training_append(struct rows *joined, const struct row *from,
+                                   size_t parent)
 {
     struct row *row = &joined->items[joined->n++];
 
@@ -124,7 +124,7 @@ static size_t join_forward(const struct rows *rows, size_t top,
         const struct row *row = &rows->items[i];
         size_t parent = i == top ? 0 : first + (row->parent - top);
 
-        add_pass(append(joined, row, parent), PASS_FORWARD, row);
+        add_pass(training_append(joined, row, parent), PASS_FORWARD, row);
     }
     joined->items[first].name = "model";
     return end - top;
@@ -163,7 +163,7 @@ static void join_modules(const struct rows *rows,
     }
 }
 
-static void share_whole(struct rows *joined)
+static void training_share_whole(struct rows *joined)
 {
     for (size_t i = 0; i < joined->n; i++) {
         struct row *row = &joined->items[i];
@@ -194,16 +194,16 @@ enum assay_status training_join(const struct rows *rows,
                            "the rows of a view");
     }
     joined->has_passes = true;
-    append(joined, &rows->items[0], 0);
+    training_append(joined, &rows->items[0], 0);
     for (size_t i = 1; i < rows->n; i++) {
         if (rows->items[i].depth != 1 || is_pass(training, i))
             continue;
         if (i == training->row[PART_FORWARD])
             join_modules(rows, training, joined, twins);
         else
-            append(joined, &rows->items[i], 0);
+            training_append(joined, &rows->items[i], 0);
     }
-    share_whole(joined);
+    training_share_whole(joined);
     mem_free(twins);
     return ASSAY_OK;
 }

@@ -1,9 +1,9 @@
-/* views/tree.c - see tree.h. */
-#include "views/tree.h"
+/* views/tree.c - see tree_internal.h. */
+#include "views/tree_internal.h"
 
 #include "base/units.h"
-#include "views/branch.h"
-#include "views/columns.h"
+#include "views/branch_internal.h"
+#include "views/columns_internal.h"
 #include "views/line.h"
 
 #include <errno.h>
@@ -34,9 +34,10 @@ struct layout {
     bool has_kept;                /* a column for what a backward pass needs */
 };
 
-static struct layout layout_of(const struct run *run, const struct rows *rows,
-                               const struct tree_choice *choice,
-                               const struct term *term, struct sink *sink)
+static struct layout tree_layout_of(const struct run *run,
+                                    const struct rows *rows,
+                                    const struct tree_choice *choice,
+                                    const struct term *term, struct sink *sink)
 {
     size_t width = (size_t)term->width;
     /* From where on the columns beside the times leave room for names. */
@@ -72,13 +73,13 @@ static struct layout layout_of(const struct run *run, const struct rows *rows,
     return layout;
 }
 
-static void put_right(const struct layout *layout, const char *text,
-                      size_t columns)
+static void tree_put_right(const struct layout *layout, const char *text,
+                           size_t columns)
 {
     text_fit(layout->sink, layout->term, text, columns, ALIGN_RIGHT);
 }
 
-static void put_style(const struct layout *layout, enum term_style style)
+static void tree_put_style(const struct layout *layout, enum term_style style)
 {
     sink_puts(layout->sink, term_style(layout->term, style));
 }
@@ -89,13 +90,14 @@ static void put_time(const struct layout *layout, double ns)
     char text[UNITS_MAX];
 
     /* units_ms() shows a millionth of what it is given. */
-    put_right(layout, units_ms(text, ns / layout->unit.ns * 1e6), TIME_COLUMNS);
+    tree_put_right(layout, units_ms(text, ns / layout->unit.ns * 1e6),
+                   TIME_COLUMNS);
 }
 
 /* "│  ├─ ", for the levels from first on; those that do not fit any more are
  * left out from the left. Gives back the columns it took. */
-static size_t put_branches(const struct layout *layout, size_t at,
-                           uint32_t first)
+static size_t tree_put_branches(const struct layout *layout, size_t at,
+                                uint32_t first)
 {
     const struct rows *rows = layout->rows;
     bool lines[BRANCH_MAX_LEVELS];
@@ -121,38 +123,38 @@ static void put_pass_titles(const struct layout *layout)
                                                      "optimizer"};
 
     for (enum pass i = 0; i < N_PASSES; i++)
-        put_right(layout, titles[i], TIME_COLUMNS);
+        tree_put_right(layout, titles[i], TIME_COLUMNS);
 }
 
-static void put_head(const struct layout *layout)
+static void tree_put_head(const struct layout *layout)
 {
     char title[32];
 
-    put_style(layout, STYLE_BOLD);
+    tree_put_style(layout, STYLE_BOLD);
     text_fit(layout->sink, layout->term, "module", layout->name, ALIGN_LEFT);
     if (layout->class_name)
         text_fit(layout->sink, layout->term, "  class", layout->class_name,
                  ALIGN_LEFT);
     snprintf(title, sizeof title, "total %s", layout->unit.name);
-    put_right(layout, title, TIME_COLUMNS);
+    tree_put_right(layout, title, TIME_COLUMNS);
     if (layout->rows->has_passes)
         put_pass_titles(layout);
     else
-        put_right(layout, "self", TIME_COLUMNS);
-    put_right(layout, "share", SHARE_COLUMNS);
+        tree_put_right(layout, "self", TIME_COLUMNS);
+    tree_put_right(layout, "share", SHARE_COLUMNS);
     if (layout->bar)
         sink_repeat(layout->sink, " ", layout->bar + 1);
     if (layout->has_kept)
-        put_right(layout, "kept MiB", KEPT_COLUMNS);
+        tree_put_right(layout, "kept MiB", KEPT_COLUMNS);
     if (!layout->rows->has_passes)
-        put_right(layout, "calls", CALLS_COLUMNS);
+        tree_put_right(layout, "calls", CALLS_COLUMNS);
     if (layout->has_work) {
-        put_right(layout, "GMAC", GMAC_COLUMNS);
-        put_right(layout, "GFLOP/s", GFLOPS_COLUMNS);
+        tree_put_right(layout, "GMAC", GMAC_COLUMNS);
+        tree_put_right(layout, "GFLOP/s", GFLOPS_COLUMNS);
     }
     if (layout->has_bounds)
         sink_puts(layout->sink, "  bound");
-    put_style(layout, STYLE_NONE);
+    tree_put_style(layout, STYLE_NONE);
     sink_puts(layout->sink, "\n");
 }
 
@@ -160,21 +162,22 @@ static void put_share(const struct layout *layout, const struct row *row)
 {
     char text[UNITS_MAX];
 
-    put_right(layout, units_percent(text, row->share, 0), SHARE_COLUMNS);
+    tree_put_right(layout, units_percent(text, row->share, 0), SHARE_COLUMNS);
     if (!layout->bar)
         return;
     sink_puts(layout->sink, " ");
-    put_style(layout, STYLE_CYAN);
+    tree_put_style(layout, STYLE_CYAN);
     text_bar(layout->sink, layout->term, row->share, layout->bar);
-    put_style(layout, STYLE_NONE);
+    tree_put_style(layout, STYLE_NONE);
 }
 
-static void put_work(const struct layout *layout, const struct row *row)
+static void tree_put_work(const struct layout *layout, const struct row *row)
 {
     char text[UNITS_MAX];
 
-    put_right(layout, column_gmac(text, row), GMAC_COLUMNS);
-    put_right(layout, column_gflops(text, layout->rows, row), GFLOPS_COLUMNS);
+    tree_put_right(layout, column_gmac(text, row), GMAC_COLUMNS);
+    tree_put_right(layout, column_gflops(text, layout->rows, row),
+                   GFLOPS_COLUMNS);
 }
 
 /* Of a training: what each pass takes, and the bytes that the forward pass
@@ -189,12 +192,12 @@ static void put_passes(const struct layout *layout, const struct row *row)
     if (row->work.kept_bytes > 0)
         snprintf(text, sizeof text, "%.1f", row->work.kept_bytes / 1048576);
     if (layout->has_kept)
-        put_right(layout, text, KEPT_COLUMNS);
+        tree_put_right(layout, text, KEPT_COLUMNS);
 }
 
 /* "conv1", "bn1   in conv1" where it was fused. */
-static void put_name(const struct layout *layout, const struct row *row,
-                     const char *name, size_t columns)
+static void tree_put_name(const struct layout *layout, const struct row *row,
+                          const char *name, size_t columns)
 {
     struct str text = {0};
 
@@ -208,21 +211,21 @@ static void put_name(const struct layout *layout, const struct row *row,
     str_release(&text);
 }
 
-static void put_row(const struct layout *layout, size_t at, uint32_t first,
-                    const char *name)
+static void tree_put_row(const struct layout *layout, size_t at, uint32_t first,
+                         const char *name)
 {
     const struct row *row = &layout->rows->items[at];
     char text[UNITS_MAX];
     size_t taken;
 
-    taken = put_branches(layout, at, first);
-    put_name(layout, row, name, layout->name - taken);
+    taken = tree_put_branches(layout, at, first);
+    tree_put_name(layout, row, name, layout->name - taken);
     if (layout->class_name) {
-        put_style(layout, STYLE_DIM);
+        tree_put_style(layout, STYLE_DIM);
         sink_puts(layout->sink, "  ");
         text_fit(layout->sink, layout->term, row->class_name,
                  layout->class_name - 2, ALIGN_LEFT);
-        put_style(layout, STYLE_NONE);
+        tree_put_style(layout, STYLE_NONE);
     }
     put_time(layout, rows_each(layout->rows, row, row->total_ns));
     if (layout->rows->has_passes) {
@@ -231,10 +234,10 @@ static void put_row(const struct layout *layout, size_t at, uint32_t first,
         put_time(layout, rows_each(layout->rows, row, row->self_ns));
         put_share(layout, row);
         units_count(text, rows_each(layout->rows, row, row->calls));
-        put_right(layout, text, CALLS_COLUMNS);
+        tree_put_right(layout, text, CALLS_COLUMNS);
     }
     if (layout->has_work)
-        put_work(layout, row);
+        tree_put_work(layout, row);
     if (layout->has_bounds)
         sink_printf(layout->sink, "  %s", column_bound(row));
     sink_puts(layout->sink, "\n");
@@ -246,7 +249,7 @@ static void put_inside(const struct layout *layout)
         const struct row *row = &layout->rows->items[i];
 
         if (layout->choice->is_shown[i] && !row->is_outside)
-            put_row(layout, i, 0, row->name);
+            tree_put_row(layout, i, 0, row->name);
     }
 }
 
@@ -269,13 +272,13 @@ static enum assay_status put_outside(const struct layout *layout,
             sink_puts(layout->sink, "outside the iterations, once\n");
         is_first = false;
         if (layout->rows->items[row->parent].is_outside) {
-            put_row(layout, i, first, row->name);
+            tree_put_row(layout, i, first, row->name);
             continue;
         }
         first = row->depth;
         str_clear(&path);
         st = run_scope_path(layout->run, row->scope, &path);
-        put_row(layout, i, first, str_text(&path));
+        tree_put_row(layout, i, first, str_text(&path));
     }
     if (st)
         error_nomem(err, path.n + 1, "the path of a scope");
@@ -321,8 +324,8 @@ static void put_cover(const struct layout *layout)
 }
 
 /* What the numbers below are. */
-static enum assay_status put_caption(const struct layout *layout,
-                                     struct error *err)
+static enum assay_status tree_put_caption(const struct layout *layout,
+                                          struct error *err)
 {
     struct line line = line_begin(layout->sink, layout->term, "times");
     struct str text = {0};
@@ -342,13 +345,14 @@ enum assay_status tree_write(const struct run *run, const struct rows *rows,
                              const struct view_options *options,
                              struct sink *sink, struct error *err)
 {
-    struct layout layout = layout_of(run, rows, choice, &options->term, sink);
+    struct layout layout =
+        tree_layout_of(run, rows, choice, &options->term, sink);
     enum assay_status st;
 
-    st = put_caption(&layout, err);
+    st = tree_put_caption(&layout, err);
     if (st)
         return st;
-    put_head(&layout);
+    tree_put_head(&layout);
     put_inside(&layout);
     st = put_outside(&layout, err);
     if (st)

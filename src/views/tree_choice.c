@@ -1,5 +1,5 @@
 /* views/tree_choice.c - which rows of a tree are worth showing. */
-#include "views/tree.h"
+#include "views/tree_internal.h"
 
 #include "base/mem.h"
 

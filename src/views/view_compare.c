@@ -1,7 +1,7 @@
 /* views/view_compare.c - two sides on a screen: what differs, and how surely.
  */
-#include "views/branch.h"
-#include "views/compare_words.h"
+#include "views/branch_internal.h"
+#include "views/compare_words_internal.h"
 #include "views/line.h"
 
 #include <math.h>
@@ -28,9 +28,10 @@ struct layout {
     bool has_interval, has_p;
 };
 
-static struct layout layout_of(const struct comparison *comparison,
-                               const struct compare_choice *choice,
-                               const struct term *term, struct sink *sink)
+static struct layout view_compare_layout_of(const struct comparison *comparison,
+                                            const struct compare_choice *choice,
+                                            const struct term *term,
+                                            struct sink *sink)
 {
     size_t width = (size_t)term->width;
     size_t taken = 2 * TIME_COLUMNS + CHANGE_COLUMNS + MARK_COLUMNS;
@@ -53,13 +54,14 @@ static struct layout layout_of(const struct comparison *comparison,
     return layout;
 }
 
-static void put_right(const struct layout *layout, const char *text,
-                      size_t columns)
+static void view_compare_put_right(const struct layout *layout,
+                                   const char *text, size_t columns)
 {
     text_fit(layout->sink, layout->term, text, columns, ALIGN_RIGHT);
 }
 
-static void put_style(const struct layout *layout, enum term_style style)
+static void view_compare_put_style(const struct layout *layout,
+                                   enum term_style style)
 {
     sink_puts(layout->sink, term_style(layout->term, style));
 }
@@ -73,7 +75,7 @@ static enum term_style row_style(const struct compare_row *row)
     return row->match == MATCH_RENAMED ? STYLE_CYAN : STYLE_DIM;
 }
 
-static size_t put_branches(const struct layout *layout, size_t at)
+static size_t view_compare_put_branches(const struct layout *layout, size_t at)
 {
     const struct compare_row *row = compare_row(layout->comparison, at);
     size_t most = (layout->name - LEAST_NAME) / BRANCH_COLUMNS, n = 0;
@@ -91,8 +93,8 @@ static size_t put_branches(const struct layout *layout, size_t at)
 }
 
 /* The name, for a renamed scope with the one it had in A. */
-static enum assay_status put_name(const struct layout *layout, size_t at,
-                                  size_t columns)
+static enum assay_status view_compare_put_name(const struct layout *layout,
+                                               size_t at, size_t columns)
 {
     const struct comparison *comparison = layout->comparison;
     const struct compare_row *row = compare_row(comparison, at);
@@ -104,53 +106,57 @@ static enum assay_status put_name(const struct layout *layout, size_t at,
     if (!st && row->match == MATCH_RENAMED && row->parent != RUN_NONE)
         st = str_printf(&text, " (was %s)", run_scope(a, row->a)->name);
     if (row->is_cause)
-        put_style(layout, STYLE_BOLD);
+        view_compare_put_style(layout, STYLE_BOLD);
     text_fit(layout->sink, layout->term, str_text(&text), columns, ALIGN_LEFT);
     if (row->is_cause)
-        put_style(layout, STYLE_NONE);
+        view_compare_put_style(layout, STYLE_NONE);
     str_release(&text);
     return st;
 }
 
-static void put_head(const struct layout *layout)
+static void view_compare_put_head(const struct layout *layout)
 {
     char title[32];
 
-    put_style(layout, STYLE_BOLD);
+    view_compare_put_style(layout, STYLE_BOLD);
     text_fit(layout->sink, layout->term, "scope", layout->name, ALIGN_LEFT);
     snprintf(title, sizeof title, "A %s", layout->unit.name);
-    put_right(layout, title, TIME_COLUMNS);
+    view_compare_put_right(layout, title, TIME_COLUMNS);
     snprintf(title, sizeof title, "B %s", layout->unit.name);
-    put_right(layout, title, TIME_COLUMNS);
-    put_right(layout, "change", CHANGE_COLUMNS);
+    view_compare_put_right(layout, title, TIME_COLUMNS);
+    view_compare_put_right(layout, "change", CHANGE_COLUMNS);
     if (layout->has_interval)
-        put_right(layout, "interval %", INTERVAL_COLUMNS);
+        view_compare_put_right(layout, "interval %", INTERVAL_COLUMNS);
     if (layout->has_p)
-        put_right(layout, "p", P_COLUMNS);
-    put_style(layout, STYLE_NONE);
+        view_compare_put_right(layout, "p", P_COLUMNS);
+    view_compare_put_style(layout, STYLE_NONE);
     sink_puts(layout->sink, "\n");
 }
 
-static enum assay_status put_row(const struct layout *layout, size_t at)
+static enum assay_status view_compare_put_row(const struct layout *layout,
+                                              size_t at)
 {
     const struct compare_row *row = compare_row(layout->comparison, at);
     char text[UNITS_MAX];
-    size_t taken = put_branches(layout, at);
-    enum assay_status st = put_name(layout, at, layout->name - taken);
+    size_t taken = view_compare_put_branches(layout, at);
+    enum assay_status st =
+        view_compare_put_name(layout, at, layout->name - taken);
 
-    put_right(layout, compare_time_text(text, layout->unit, row->a_ns),
-              TIME_COLUMNS);
-    put_right(layout, compare_time_text(text, layout->unit, row->b_ns),
-              TIME_COLUMNS);
-    put_style(layout, row_style(row));
-    put_right(layout, compare_change_text(text, row), CHANGE_COLUMNS);
+    view_compare_put_right(
+        layout, compare_time_text(text, layout->unit, row->a_ns), TIME_COLUMNS);
+    view_compare_put_right(
+        layout, compare_time_text(text, layout->unit, row->b_ns), TIME_COLUMNS);
+    view_compare_put_style(layout, row_style(row));
+    view_compare_put_right(layout, compare_change_text(text, row),
+                           CHANGE_COLUMNS);
     if (layout->has_interval)
-        put_right(layout, compare_interval_text(text, row), INTERVAL_COLUMNS);
+        view_compare_put_right(layout, compare_interval_text(text, row),
+                               INTERVAL_COLUMNS);
     if (layout->has_p)
-        put_right(layout, compare_p_text(text, row), P_COLUMNS);
+        view_compare_put_right(layout, compare_p_text(text, row), P_COLUMNS);
     sink_puts(layout->sink, "  ");
     sink_puts(layout->sink, compare_mark(row));
-    put_style(layout, STYLE_NONE);
+    view_compare_put_style(layout, STYLE_NONE);
     sink_puts(layout->sink, "\n");
     return st;
 }
@@ -159,30 +165,31 @@ static enum assay_status put_rows(const struct layout *layout)
 {
     enum assay_status st = ASSAY_OK;
 
-    put_head(layout);
+    view_compare_put_head(layout);
     for (size_t i = 0; !st && i < compare_row_count(layout->comparison); i++) {
         if (layout->choice->is_shown[i])
-            st = put_row(layout, i);
+            st = view_compare_put_row(layout, i);
     }
     if (layout->choice->n_hidden) {
-        put_style(layout, STYLE_DIM);
+        view_compare_put_style(layout, STYLE_DIM);
         sink_printf(layout->sink, "   %zu more scope%s hidden (--all)\n",
                     layout->choice->n_hidden,
                     layout->choice->n_hidden == 1 ? " is" : "s are");
-        put_style(layout, STYLE_NONE);
+        view_compare_put_style(layout, STYLE_NONE);
     }
     if (!layout->has_interval) {
-        put_style(layout, STYLE_DIM);
+        view_compare_put_style(layout, STYLE_DIM);
         sink_puts(layout->sink,
                   "   the screen has no place for the intervals\n");
-        put_style(layout, STYLE_NONE);
+        view_compare_put_style(layout, STYLE_NONE);
     }
     return st;
 }
 
-static enum assay_status put_side(const struct layout *layout,
-                                  const char *label, const char *name,
-                                  const struct compare_side *side)
+static enum assay_status view_compare_put_side(const struct layout *layout,
+                                               const char *label,
+                                               const char *name,
+                                               const struct compare_side *side)
 {
     struct line line = line_begin(layout->sink, layout->term, label);
     struct str words = {0};
@@ -215,8 +222,9 @@ static void put_whole(const struct layout *layout)
     line_end(&line);
 }
 
-static void put_sentence(const struct layout *layout, const char *label,
-                         enum term_style style, const struct str *text)
+static void view_compare_put_sentence(const struct layout *layout,
+                                      const char *label, enum term_style style,
+                                      const struct str *text)
 {
     struct line line = line_begin(layout->sink, layout->term, label);
 
@@ -230,11 +238,11 @@ static enum assay_status put_verdict(const struct layout *layout)
     struct str text = {0};
     enum assay_status st = compare_verdict_words(layout->comparison, &text);
 
-    put_sentence(layout, "verdict", STYLE_NONE, &text);
+    view_compare_put_sentence(layout, "verdict", STYLE_NONE, &text);
     str_clear(&text);
     if (!st)
         st = compare_caution_words(layout->comparison, &text);
-    put_sentence(layout, "note", STYLE_DIM, &text);
+    view_compare_put_sentence(layout, "note", STYLE_DIM, &text);
     str_release(&text);
     return st;
 }
@@ -248,7 +256,7 @@ static enum assay_status put_gate(const struct layout *layout,
     struct str text = {0};
     enum assay_status st = compare_gate_words(layout->comparison, gate, &text);
 
-    put_sentence(layout, "gate", styles[gate->gate], &text);
+    view_compare_put_sentence(layout, "gate", styles[gate->gate], &text);
     str_release(&text);
     return st;
 }
@@ -258,11 +266,11 @@ static enum assay_status put_all(const struct layout *layout,
 {
     enum assay_status st;
 
-    st = put_side(layout, "A", options->name_a,
-                  compare_side_a(layout->comparison));
+    st = view_compare_put_side(layout, "A", options->name_a,
+                               compare_side_a(layout->comparison));
     if (!st)
-        st = put_side(layout, "B", options->name_b,
-                      compare_side_b(layout->comparison));
+        st = view_compare_put_side(layout, "B", options->name_b,
+                                   compare_side_b(layout->comparison));
     put_whole(layout);
     sink_puts(layout->sink, "\n");
     if (!st)
@@ -285,7 +293,7 @@ enum assay_status view_compare(const struct comparison *comparison,
 
     if (!st) {
         struct layout layout =
-            layout_of(comparison, &choice, &options->term, sink);
+            view_compare_layout_of(comparison, &choice, &options->term, sink);
 
         st = put_all(&layout, options);
         if (st)

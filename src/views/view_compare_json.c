@@ -2,7 +2,7 @@
  *
  * docs/compare.md lists the members. */
 #include "base/json.h"
-#include "views/compare_words.h"
+#include "views/compare_words_internal.h"
 
 #include <math.h>
 
@@ -79,9 +79,9 @@ static void write_numbers(struct json_writer *json,
     }
 }
 
-static enum assay_status write_row(struct json_writer *json,
-                                   const struct comparison *comparison,
-                                   size_t i)
+static enum assay_status
+view_compare_json_write_row(struct json_writer *json,
+                            const struct comparison *comparison, size_t i)
 {
     const struct compare_row *row = compare_row(comparison, i);
     const struct run *a = compare_side_a(comparison)->runs[0];
@@ -143,7 +143,7 @@ enum assay_status view_compare_json(const struct comparison *comparison,
     json_key(&json, "rows");
     json_array_begin(&json);
     for (size_t i = 0; !st && i < compare_row_count(comparison); i++)
-        st = write_row(&json, comparison, i);
+        st = view_compare_json_write_row(&json, comparison, i);
     json_array_end(&json);
     json_object_end(&json);
     sink_puts(sink, "\n");

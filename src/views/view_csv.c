@@ -2,16 +2,17 @@
  *
  * What is not known is an empty field. The names of the columns are those of
  * the rows in view_json.c. */
-#include "base/decimal.h"
 #include "base/csv_text.h"
-#include "views/fields.h"
-#include "views/ranking.h"
+#include "base/decimal.h"
+#include "views/fields_internal.h"
+#include "views/ranking_internal.h"
 
 #include <math.h>
 
-static enum assay_status put_item(struct sink *sink, const struct run *run,
-                                  const struct rows *rows,
-                                  const struct ranked *item)
+static enum assay_status view_csv_put_item(struct sink *sink,
+                                           const struct run *run,
+                                           const struct rows *rows,
+                                           const struct ranked *item)
 {
     struct str doer = {0};
     enum assay_status st = ASSAY_OK;
@@ -60,7 +61,7 @@ enum assay_status view_csv(const struct run *run,
         sink_printf(sink, ",%s", field_name(i));
     sink_puts(sink, ",done_by,bound\r\n");
     for (size_t i = 0; !st && i < ranking.n; i++)
-        st = put_item(sink, run, &rows, &ranking.items[i]);
+        st = view_csv_put_item(sink, run, &rows, &ranking.items[i]);
     st = st ? error_nomem(err, RUN_MAX_DEPTH, "the path of a scope")
             : sink_status(sink, err);
 done:

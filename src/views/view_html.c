@@ -3,8 +3,8 @@
 
 #include "base/base64.h"
 #include "base/sha256.h"
-#include "views/html_page.h"
-#include "views/report_data.h"
+#include "views/html_page_internal.h"
+#include "views/report_data_internal.h"
 
 #include <string.h>
 
@@ -23,15 +23,16 @@ static void write_hash(struct sink *sink, const struct html_part *part)
     sink_puts(sink, "'");
 }
 
-static void write_part(struct sink *sink, const char *before,
-                       const struct html_part *part, const char *after)
+static void view_html_write_part(struct sink *sink, const char *before,
+                                 const struct html_part *part,
+                                 const char *after)
 {
     sink_puts(sink, before);
     sink_write(sink, part->bytes, part->n);
     sink_puts(sink, after);
 }
 
-static void write_head(struct sink *sink)
+static void view_html_write_head(struct sink *sink)
 {
     sink_puts(sink, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
                     "<meta charset=\"utf-8\">\n"
@@ -46,7 +47,8 @@ static void write_head(struct sink *sink)
                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
                     "<meta name=\"generator\" content=\"assay " ASSAY_VERSION
                     "\">\n<title>Assay report</title>\n");
-    write_part(sink, "<style>", &html_style, "</style>\n</head>\n<body>\n");
+    view_html_write_part(sink, "<style>", &html_style,
+                         "</style>\n</head>\n<body>\n");
 }
 
 /* JSON in a script element must not hold what ends one: a < only stands in
@@ -67,8 +69,8 @@ static bool write_without_tags(void *context, const char *bytes, size_t n)
     return true; /* the page remembers failures */
 }
 
-static void write_pictures(struct json_writer *json,
-                           const struct report *report)
+static void view_html_write_pictures(struct json_writer *json,
+                                     const struct report *report)
 {
     report_column(json, "pictures");
     for (size_t i = 0; i < report->n_pictures; i++) {
@@ -109,7 +111,7 @@ static enum assay_status write_data(const struct report *report,
     }
     if (st)
         return st;
-    write_pictures(&json, report);
+    view_html_write_pictures(&json, report);
     json_object_end(&json);
     return ASSAY_OK;
 }
@@ -124,14 +126,14 @@ enum assay_status view_html(const struct report *report, struct sink *sink,
         st = report_rows_build(report->sides[i].run, &rows[i], err);
     if (st)
         goto done;
-    write_head(sink);
-    write_part(sink, "", &html_body,
-               "<script type=\"application/json\" id=\"data\">");
+    view_html_write_head(sink);
+    view_html_write_part(sink, "", &html_body,
+                         "<script type=\"application/json\" id=\"data\">");
     st = write_data(report, rows, sink, err);
     if (st)
         goto done;
-    write_part(sink, "</script>\n<script>", &html_script,
-               "</script>\n</body>\n</html>\n");
+    view_html_write_part(sink, "</script>\n<script>", &html_script,
+                         "</script>\n</body>\n</html>\n");
     st = sink_status(sink, err);
 done:
     report_rows_release(&rows[0]);

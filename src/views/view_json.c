@@ -2,12 +2,12 @@
  *
  * docs/show.md lists the members. The tree is a flat array in the order of the
  * screen: a row names its parent by index, so no reader needs to nest. */
-#include "views/columns.h"
-#include "views/fields.h"
-#include "views/json_parts.h"
-#include "views/ranking.h"
+#include "views/columns_internal.h"
+#include "views/fields_internal.h"
+#include "views/json_parts_internal.h"
+#include "views/ranking_internal.h"
 #include "views/stages.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 
 enum { INDENT = 2 };
 
-static void write_facts(struct json_writer *json, const struct run *run,
-                        const char *prefix)
+static void view_json_write_facts(struct json_writer *json,
+                                  const struct run *run, const char *prefix)
 {
     size_t n = strlen(prefix);
 
@@ -47,15 +47,16 @@ static void write_run(struct json_writer *json, const struct run *run,
     json_object_end(json);
     json_key(json, "facts");
     json_object_begin(json);
-    write_facts(json, run, "");
+    view_json_write_facts(json, run, "");
     json_object_end(json);
     json_key(json, "machine");
     json_object_begin(json);
-    write_facts(json, run, "machine.");
+    view_json_write_facts(json, run, "machine.");
     json_object_end(json);
 }
 
-static void write_threads(struct json_writer *json, const struct run *run)
+static void view_json_write_threads(struct json_writer *json,
+                                    const struct run *run)
 {
     json_key(json, "threads");
     json_array_begin(json);
@@ -70,8 +71,9 @@ static void write_threads(struct json_writer *json, const struct run *run)
     json_array_end(json);
 }
 
-static enum assay_status write_latency(struct json_writer *json,
-                                       const struct run *run, struct error *err)
+static enum assay_status view_json_write_latency(struct json_writer *json,
+                                                 const struct run *run,
+                                                 struct error *err)
 {
     struct scope_stats stats = scope_stats_unknown();
     enum assay_status st = ASSAY_OK;
@@ -169,7 +171,8 @@ static void write_load(struct json_writer *json, const struct run *run)
     json_object_end(json);
 }
 
-static void write_health(struct json_writer *json, const struct run *run)
+static void view_json_write_health(struct json_writer *json,
+                                   const struct run *run)
 {
     const struct run_health *health = run_health_of(run);
 
@@ -203,7 +206,8 @@ static void write_counters(struct json_writer *json, const struct run *run)
     json_array_end(json);
 }
 
-static void write_stages(struct json_writer *json, const struct rows *rows)
+static void view_json_write_stages(struct json_writer *json,
+                                   const struct rows *rows)
 {
     struct stages stages;
 
@@ -249,8 +253,9 @@ static void write_balance(struct json_writer *json, const struct run *run,
 }
 
 /* The path of a scope in place of what was there. */
-static enum assay_status put_path(const struct run *run, uint32_t scope,
-                                  struct str *path, struct error *err)
+static enum assay_status view_json_put_path(const struct run *run,
+                                            uint32_t scope, struct str *path,
+                                            struct error *err)
 {
     str_clear(path);
     return run_scope_path(run, scope, path)
@@ -258,10 +263,11 @@ static enum assay_status put_path(const struct run *run, uint32_t scope,
                : ASSAY_OK;
 }
 
-static enum assay_status write_row(struct json_writer *json,
-                                   const struct run *run,
-                                   const struct rows *rows, size_t at,
-                                   struct str *path, struct error *err)
+static enum assay_status view_json_write_row(struct json_writer *json,
+                                             const struct run *run,
+                                             const struct rows *rows, size_t at,
+                                             struct str *path,
+                                             struct error *err)
 {
     const struct row *row = &rows->items[at];
     struct scope_stats stats;
@@ -272,7 +278,7 @@ static enum assay_status write_row(struct json_writer *json,
         return st;
     if (!row->is_called)
         stats = scope_stats_unknown();
-    st = put_path(run, row->scope, path, err);
+    st = view_json_put_path(run, row->scope, path, err);
     if (st)
         return st;
     json_inline_object_begin(json);
@@ -289,7 +295,7 @@ static enum assay_status write_row(struct json_writer *json,
         json_member_double(json, field_name(i),
                            field_value(i, rows, row, &stats));
     if (row_is_fused(row))
-        st = put_path(run, row->work.done_by, path, err);
+        st = view_json_put_path(run, row->work.done_by, path, err);
     json_member_string(json, "done_by",
                        row_is_fused(row) ? str_text(path) : NULL);
     json_member_string(json, "bound",
@@ -320,9 +326,10 @@ void json_peaks(struct json_writer *json, const struct peaks *peaks)
     json_object_end(json);
 }
 
-static enum assay_status write_tree(struct json_writer *json,
-                                    const struct run *run,
-                                    const struct rows *rows, struct error *err)
+static enum assay_status view_json_write_tree(struct json_writer *json,
+                                              const struct run *run,
+                                              const struct rows *rows,
+                                              struct error *err)
 {
     struct str path = {0};
     enum assay_status st = ASSAY_OK;
@@ -333,7 +340,7 @@ static enum assay_status write_tree(struct json_writer *json,
     json_key(json, "tree");
     json_array_begin(json);
     for (size_t i = 0; !st && i < rows->n; i++)
-        st = write_row(json, run, rows, i, &path, err);
+        st = view_json_write_row(json, run, rows, i, &path, err);
     json_array_end(json);
     str_release(&path);
     return st;
@@ -346,11 +353,11 @@ enum assay_status json_head(struct json_writer *json, const struct run *run,
     enum assay_status st;
 
     write_run(json, run, source);
-    write_threads(json, run);
-    st = write_latency(json, run, err);
+    view_json_write_threads(json, run);
+    st = view_json_write_latency(json, run, err);
     if (st)
         return st;
-    write_stages(json, rows);
+    view_json_write_stages(json, rows);
     write_balance(json, run, rows);
     st = write_steadiness(json, run, err);
     if (!st)
@@ -362,7 +369,7 @@ enum assay_status json_head(struct json_writer *json, const struct run *run,
     if (!st)
         st = json_findings(json, run, err);
     if (!st)
-        write_health(json, run);
+        view_json_write_health(json, run);
     return st;
 }
 
@@ -410,7 +417,7 @@ enum assay_status view_json(const struct run *run,
         goto done;
     write_counters(&json, run);
     json_series(&json, run);
-    st = write_tree(&json, run, &rows, err);
+    st = view_json_write_tree(&json, run, &rows, err);
     if (st)
         goto done;
     json_object_end(&json);

@@ -1,11 +1,11 @@
 /* views/view_markdown.c - the table of a run for a page or a pull request. */
-#include "views/columns.h"
+#include "views/columns_internal.h"
 #include "views/markdown.h"
 
 enum { DEFAULT_ROWS = 20 };
 
-static void put_head(struct sink *sink, const struct rows *rows,
-                     const struct ranking *ranking)
+static void view_markdown_put_head(struct sink *sink, const struct rows *rows,
+                                   const struct ranking *ranking)
 {
     char title[UNITS_MAX];
 
@@ -22,10 +22,11 @@ static void put_head(struct sink *sink, const struct rows *rows,
     sink_puts(sink, "\n");
 }
 
-static enum assay_status put_item(struct sink *sink, const struct rows *rows,
-                                  const struct ranking *ranking,
-                                  const struct ranked *item,
-                                  const struct term *term)
+static enum assay_status view_markdown_put_item(struct sink *sink,
+                                                const struct rows *rows,
+                                                const struct ranking *ranking,
+                                                const struct ranked *item,
+                                                const struct term *term)
 {
     enum assay_status st;
 
@@ -44,18 +45,18 @@ static enum assay_status put_item(struct sink *sink, const struct rows *rows,
     return st;
 }
 
-static enum assay_status put_table(const struct rows *rows,
-                                   const struct ranking *ranking,
-                                   const struct view_options *options,
-                                   struct sink *sink)
+static enum assay_status
+view_markdown_put_table(const struct rows *rows, const struct ranking *ranking,
+                        const struct view_options *options, struct sink *sink)
 {
     struct str caption = {0};
     enum assay_status st;
 
-    put_head(sink, rows, ranking);
+    view_markdown_put_head(sink, rows, ranking);
     st = columns_caption(rows, &caption);
     for (size_t i = 0; !st && i < ranking->n; i++)
-        st = put_item(sink, rows, ranking, &ranking->items[i], &options->term);
+        st = view_markdown_put_item(sink, rows, ranking, &ranking->items[i],
+                                    &options->term);
     sink_printf(sink, "\nTimes: %s.%s", str_text(&caption),
                 rows->adds_up ? " Threads add up: shares may exceed 100 %."
                               : "");
@@ -77,7 +78,7 @@ enum assay_status view_markdown(const struct run *run,
     if (!st)
         st = ranking_build(run, &rows, options, DEFAULT_ROWS, true, &ranking,
                            err);
-    if (!st && put_table(&rows, &ranking, options, sink))
+    if (!st && view_markdown_put_table(&rows, &ranking, options, sink))
         st = error_nomem(err, UNITS_MAX, "a row of a table");
     ranking_release(&ranking);
     rows_release(&rows);

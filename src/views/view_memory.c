@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "views/line.h"
-#include "views/summary.h"
+#include "views/summary_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@ struct ledger_table {
     double whole; /* bytes of everything that is told of */
 };
 
-static void put_row(const struct ledger_table *table, const char *name,
-                    double bytes)
+static void view_memory_put_row(const struct ledger_table *table,
+                                const char *name, double bytes)
 {
     const struct term *term = &table->summary->options->term;
     struct sink *sink = table->summary->sink;
@@ -37,11 +37,11 @@ static void put_strong(const struct ledger_table *table, const char *name,
     const struct term *term = &table->summary->options->term;
 
     sink_puts(table->summary->sink, term_style(term, STYLE_BOLD));
-    put_row(table, name, bytes);
+    view_memory_put_row(table, name, bytes);
     sink_puts(table->summary->sink, term_style(term, STYLE_NONE));
 }
 
-static int by_size(const void *left, const void *right)
+static int view_memory_by_size(const void *left, const void *right)
 {
     const struct ledger_row *a = *(const struct ledger_row *const *)left;
     const struct ledger_row *b = *(const struct ledger_row *const *)right;
@@ -68,8 +68,8 @@ static enum assay_status owner_name(const struct run *run,
 }
 
 /* The rows of a kind, the largest first. */
-static size_t choose(const struct run *run, enum ledger_kind kind,
-                     const struct ledger_row **rows)
+static size_t view_memory_choose(const struct run *run, enum ledger_kind kind,
+                                 const struct ledger_row **rows)
 {
     size_t n = 0;
 
@@ -78,7 +78,7 @@ static size_t choose(const struct run *run, enum ledger_kind kind,
             rows[n++] = run_ledger(run, i);
     }
     if (n)
-        qsort(rows, n, sizeof *rows, by_size);
+        qsort(rows, n, sizeof *rows, view_memory_by_size);
     return n;
 }
 
@@ -89,7 +89,7 @@ static enum assay_status put_kind(const struct ledger_table *table,
     const struct summary *summary = table->summary;
     const struct view_options *options = summary->options;
     size_t limit = options->limit ? options->limit : DEFAULT_ROWS;
-    size_t n = choose(summary->run, kind, rows);
+    size_t n = view_memory_choose(summary->run, kind, rows);
     struct str name = {0};
     enum assay_status st = ASSAY_OK;
     double hidden = 0;
@@ -105,13 +105,13 @@ static enum assay_status put_kind(const struct ledger_table *table,
         }
         st = owner_name(summary->run, rows[i], &name);
         if (!st)
-            put_row(table, str_text(&name), (double)rows[i]->bytes);
+            view_memory_put_row(table, str_text(&name), (double)rows[i]->bytes);
     }
     if (!st && hidden > 0)
         st = str_printf(&name, " and %zu smaller ones (--limit, --all)",
                         n - limit);
     if (!st && hidden > 0)
-        put_row(table, str_text(&name), hidden);
+        view_memory_put_row(table, str_text(&name), hidden);
     str_release(&name);
     return st;
 }
@@ -133,14 +133,15 @@ static enum assay_status put_ledger(const struct ledger_table *table,
         st = put_kind(table, LEDGER_OUTSIDE, rows);
     }
     if (!st && untouched > 0)
-        put_row(table, "taken from the system and never touched", -untouched);
+        view_memory_put_row(table, "taken from the system and never touched",
+                            -untouched);
     if (!st && run_ledger_sum(run, LEDGER_OUTSIDE))
         put_strong(table, "= the high-water mark of the process", table->whole);
     mem_free(rows);
     return st ? error_nomem(err, n * sizeof *rows, "a ledger") : ASSAY_OK;
 }
 
-static void put_head(const struct ledger_table *table)
+static void view_memory_put_head(const struct ledger_table *table)
 {
     const struct term *term = &table->summary->options->term;
     struct sink *sink = table->summary->sink;
@@ -185,7 +186,7 @@ enum assay_status view_memory(const struct run *run,
     else if (!st) {
         table.name = width > 90 ? 70 : width > 50 ? width - 20 : 30;
         table.whole = whole_bytes(run);
-        put_head(&table);
+        view_memory_put_head(&table);
         st = put_ledger(&table, err);
     }
     return st ? st : sink_status(sink, err);

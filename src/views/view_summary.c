@@ -1,12 +1,13 @@
 /* views/view_summary.c - one screen: what, where, how long, how steady. */
-#include "views/summary.h"
-#include "views/tree.h"
+#include "views/summary_internal.h"
+#include "views/tree_internal.h"
 
 /* Rows of the tree that leave room for the other lines on one screen. */
 enum { TREE_ROWS = 24 };
 
 /* What an iteration consists of. */
-static void write_parts(const struct summary *summary, const struct rows *rows)
+static void view_summary_write_parts(const struct summary *summary,
+                                     const struct rows *rows)
 {
     struct training training;
 
@@ -22,8 +23,9 @@ static void write_parts(const struct summary *summary, const struct rows *rows)
     }
 }
 
-static enum assay_status write_head(const struct summary *summary,
-                                    const struct rows *rows, struct error *err)
+static enum assay_status view_summary_write_head(const struct summary *summary,
+                                                 const struct rows *rows,
+                                                 struct error *err)
 {
     enum assay_status st;
 
@@ -40,7 +42,7 @@ static enum assay_status write_head(const struct summary *summary,
     if (st)
         return st;
     summary_photos(summary);
-    write_parts(summary, rows);
+    view_summary_write_parts(summary, rows);
     st = summary_steadiness(summary, err);
     summary_load(summary);
     if (!st)
@@ -48,8 +50,8 @@ static enum assay_status write_head(const struct summary *summary,
     return st;
 }
 
-static enum assay_status write_tree(const struct summary *summary,
-                                    struct error *err)
+static enum assay_status view_summary_write_tree(const struct summary *summary,
+                                                 struct error *err)
 {
     struct tree_choice choice = {0};
     struct rows rows = {0};
@@ -74,11 +76,11 @@ enum assay_status view_summary(const struct run *run,
     enum assay_status st = rows_build(run, &rows, err);
 
     if (!st)
-        st = write_head(&summary, &rows, err);
+        st = view_summary_write_head(&summary, &rows, err);
     if (st)
         goto done;
     sink_puts(sink, "\n");
-    st = write_tree(&summary, err);
+    st = view_summary_write_tree(&summary, err);
     if (st)
         goto done;
     sink_puts(sink, "\n");

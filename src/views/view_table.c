@@ -1,5 +1,5 @@
 /* views/view_table.c - the scopes of a run, the costliest first. */
-#include "views/columns.h"
+#include "views/columns_internal.h"
 #include "views/line.h"
 
 enum { DEFAULT_ROWS = 20, LEAST_NAME = 12 };
@@ -86,7 +86,8 @@ static void put_cell(const struct table *table, enum column column,
     }
 }
 
-static void put_head(const struct table *table, enum view_group group)
+static void view_table_put_head(const struct table *table,
+                                enum view_group group)
 {
     char title[UNITS_MAX];
     const char *name = group == GROUP_SCOPE  ? "module"
@@ -103,7 +104,8 @@ static void put_head(const struct table *table, enum view_group group)
     sink_puts(table->sink, "\n");
 }
 
-static void put_item(const struct table *table, const struct ranked *item)
+static void view_table_put_item(const struct table *table,
+                                const struct ranked *item)
 {
     char text[UNITS_MAX];
 
@@ -117,8 +119,8 @@ static void put_item(const struct table *table, const struct ranked *item)
     sink_puts(table->sink, "\n");
 }
 
-static enum assay_status put_caption(const struct table *table,
-                                     struct error *err)
+static enum assay_status view_table_put_caption(const struct table *table,
+                                                struct error *err)
 {
     struct line line = line_begin(table->sink, table->term, "times");
     struct str text = {0};
@@ -165,12 +167,12 @@ enum assay_status view_table(const struct run *run,
     if (st)
         goto done;
     table = table_of(&rows, &ranking, options, sink);
-    st = put_caption(&table, err);
+    st = view_table_put_caption(&table, err);
     if (st)
         goto done;
-    put_head(&table, options->group);
+    view_table_put_head(&table, options->group);
     for (size_t i = 0; i < ranking.n; i++)
-        put_item(&table, &ranking.items[i]);
+        view_table_put_item(&table, &ranking.items[i]);
     put_more(&table);
     st = sink_status(sink, err);
 done:

@@ -1,7 +1,7 @@
 /* views/view_table_plain.c - the table that other programs read: six columns
  * apart by spaces, means of one call, the largest self time first; stable, so
  * nothing may be added here. */
-#include "views/ranking.h"
+#include "views/ranking_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,8 +34,10 @@ static const char *or_dash(const char *text)
     return text[0] ? text : "-";
 }
 
-static void put_item(const struct ranked *item, const struct term *term,
-                     struct sink *sink, size_t name, size_t class_name)
+static void view_table_plain_put_item(const struct ranked *item,
+                                      const struct term *term,
+                                      struct sink *sink, size_t name,
+                                      size_t class_name)
 {
     const struct row *row = &item->row;
     char cells[N_TITLES][64];
@@ -55,8 +57,9 @@ static void put_item(const struct ranked *item, const struct term *term,
     sink_puts(sink, "\n");
 }
 
-static void put_head(const struct term *term, struct sink *sink, size_t name,
-                     size_t class_name)
+static void view_table_plain_put_head(const struct term *term,
+                                      struct sink *sink, size_t name,
+                                      size_t class_name)
 {
     text_fit(sink, term, "name", name, ALIGN_LEFT);
     sink_repeat(sink, " ", GAP);
@@ -99,9 +102,10 @@ enum assay_status view_table_plain(const struct run *run,
         name = wider(name, str_text(&ranking.items[i].label));
         class_name = wider(class_name, ranking.items[i].row.class_name);
     }
-    put_head(&options->term, sink, name, class_name);
+    view_table_plain_put_head(&options->term, sink, name, class_name);
     for (size_t i = 0; i < limit; i++)
-        put_item(&ranking.items[i], &options->term, sink, name, class_name);
+        view_table_plain_put_item(&ranking.items[i], &options->term, sink, name,
+                                  class_name);
     st = sink_status(sink, err);
 done:
     ranking_release(&ranking);

@@ -2,8 +2,8 @@
 #include "views/tensorboard.h"
 
 #include "base/mem.h"
-#include "views/event_file.h"
-#include "views/table_picture.h"
+#include "views/event_file_internal.h"
+#include "views/table_picture_internal.h"
 #include "views/views.h"
 
 #include <string.h>
@@ -69,8 +69,8 @@ static struct event_time point_time(const struct writer *writer,
     return (struct event_time){.wall = writer->began, .step = (int64_t)step};
 }
 
-static enum assay_status write_latency(const struct writer *writer,
-                                       struct error *err)
+static enum assay_status
+view_tensorboard_write_latency(const struct writer *writer, struct error *err)
 {
     size_t n = run_iterations_kept(writer->run);
     double *ms = mem_array(n, sizeof *ms);
@@ -94,9 +94,9 @@ static enum assay_status write_latency(const struct writer *writer,
 }
 
 /* A scope over the iterations. */
-static enum assay_status write_scope(const struct writer *writer,
-                                     uint32_t scope, const char *tag,
-                                     struct error *err)
+static enum assay_status
+view_tensorboard_write_scope(const struct writer *writer, uint32_t scope,
+                             const char *tag, struct error *err)
 {
     struct point *points = NULL;
     size_t n = 0;
@@ -111,8 +111,8 @@ static enum assay_status write_scope(const struct writer *writer,
 }
 
 /* What stands directly below the root: the stages of a model's run. */
-static enum assay_status write_stages(const struct writer *writer,
-                                      struct error *err)
+static enum assay_status
+view_tensorboard_write_stages(const struct writer *writer, struct error *err)
 {
     uint32_t child = run_scope(writer->run, RUN_ROOT)->first_child;
     struct str tag = {0};
@@ -130,16 +130,17 @@ static enum assay_status write_stages(const struct writer *writer,
                        run_scope(writer->run, child)->name))
             st = error_nomem(err, 64, "a name for TensorBoard");
         else
-            st = write_scope(writer, child, str_text(&tag), err);
+            st = view_tensorboard_write_scope(writer, child, str_text(&tag),
+                                              err);
     }
     str_release(&tag);
     return st;
 }
 
 /* "content.detections" is shown in the group "content". */
-static enum assay_status write_series(const struct writer *writer,
-                                      const struct series *series,
-                                      struct error *err)
+static enum assay_status
+view_tensorboard_write_series(const struct writer *writer,
+                              const struct series *series, struct error *err)
 {
     struct str tag = {0};
     enum assay_status st = ASSAY_OK;
@@ -160,8 +161,8 @@ static enum assay_status write_series(const struct writer *writer,
 }
 
 /* Two names: TensorBoard shows nothing of a name that is of two kinds. */
-static enum assay_status write_table(const struct writer *writer,
-                                     struct error *err)
+static enum assay_status
+view_tensorboard_write_table(const struct writer *writer, struct error *err)
 {
     struct view_options options = view_defaults(term_plain(120));
     struct event_time when = {writer->began, 0};
@@ -183,9 +184,10 @@ static enum assay_status write_table(const struct writer *writer,
     return st;
 }
 
-static enum assay_status write_pictures(const struct writer *writer,
-                                        const struct event_picture *pictures,
-                                        size_t n, struct error *err)
+static enum assay_status
+view_tensorboard_write_pictures(const struct writer *writer,
+                                const struct event_picture *pictures, size_t n,
+                                struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     struct str tag = {0};
@@ -214,16 +216,18 @@ enum assay_status view_tensorboard(const struct run *run,
     enum assay_status st = event_version(sink, writer.began, err);
 
     if (!st)
-        st = write_latency(&writer, err);
+        st = view_tensorboard_write_latency(&writer, err);
     if (!st && run_has_iterations(run))
-        st = write_stages(&writer, err);
+        st = view_tensorboard_write_stages(&writer, err);
     for (uint32_t i = 0; !st && i < run_series_count(run); i++) {
         if (run_series(run, i)->n_labels == 0)
-            st = write_series(&writer, run_series(run, i), err);
+            st =
+                view_tensorboard_write_series(&writer, run_series(run, i), err);
     }
     if (!st)
-        st = write_table(&writer, err);
+        st = view_tensorboard_write_table(&writer, err);
     if (!st)
-        st = write_pictures(&writer, pictures, n_pictures, err);
+        st =
+            view_tensorboard_write_pictures(&writer, pictures, n_pictures, err);
     return st ? st : sink_status(sink, err);
 }

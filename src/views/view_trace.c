@@ -72,8 +72,8 @@ static void member_time(struct trace *trace, const char *key, int64_t ns)
 
 /* "M" events: what the viewer calls a process or a thread, and where it puts
  * it. */
-static void write_name(struct trace *trace, const char *what, int64_t pid,
-                       int64_t tid, const char *name)
+static void view_trace_write_name(struct trace *trace, const char *what,
+                                  int64_t pid, int64_t tid, const char *name)
 {
     begin_event(trace, "M", what, pid, tid);
     json_key(&trace->json, "args");
@@ -94,35 +94,36 @@ static void write_place(struct trace *trace, const char *what, int64_t pid,
     json_object_end(&trace->json);
 }
 
-static void write_names(struct trace *trace)
+static void view_trace_write_names(struct trace *trace)
 {
     const struct run *run = trace->run;
     int64_t device_tid = 0; /* of the first one */
 
-    write_name(trace, "process_name", PROGRAM_PID, ITERATIONS_TID,
-               run_scope(run, RUN_ROOT)->name);
+    view_trace_write_name(trace, "process_name", PROGRAM_PID, ITERATIONS_TID,
+                          run_scope(run, RUN_ROOT)->name);
     write_place(trace, "process_sort_index", PROGRAM_PID, ITERATIONS_TID, 0);
     if (run_has_iterations(run)) {
-        write_name(trace, "thread_name", PROGRAM_PID, ITERATIONS_TID,
-                   "iterations");
+        view_trace_write_name(trace, "thread_name", PROGRAM_PID, ITERATIONS_TID,
+                              "iterations");
         write_place(trace, "thread_sort_index", PROGRAM_PID, ITERATIONS_TID,
                     -1);
     }
     for (uint32_t i = 0; i < run_thread_count(run); i++) {
-        write_name(trace, "thread_name", pid_of(trace, i), FIRST_TID + i,
-                   run_thread(run, i)->name);
+        view_trace_write_name(trace, "thread_name", pid_of(trace, i),
+                              FIRST_TID + i, run_thread(run, i)->name);
         write_place(trace, "thread_sort_index", pid_of(trace, i), FIRST_TID + i,
                     i);
         if (device_tid == 0 && pid_of(trace, i) == DEVICE_PID)
             device_tid = FIRST_TID + i;
     }
     if (device_tid != 0) {
-        write_name(trace, "process_name", DEVICE_PID, device_tid, "devices");
+        view_trace_write_name(trace, "process_name", DEVICE_PID, device_tid,
+                              "devices");
         write_place(trace, "process_sort_index", DEVICE_PID, device_tid, 1);
     }
 }
 
-static void write_iterations(struct trace *trace)
+static void view_trace_write_iterations(struct trace *trace)
 {
     const struct run *run = trace->run;
     char name[48];
@@ -313,7 +314,8 @@ static void write_samples(struct trace *trace)
     }
 }
 
-static void write_counter(struct trace *trace, const struct counter *counter)
+static void view_trace_write_counter(struct trace *trace,
+                                     const struct counter *counter)
 {
     for (size_t i = 0; i < counter->n_points; i++) {
         begin_event(trace, "C", counter->name, PROGRAM_PID, ITERATIONS_TID);
@@ -328,7 +330,7 @@ static void write_counter(struct trace *trace, const struct counter *counter)
     }
 }
 
-static void write_peak(struct trace *trace)
+static void view_trace_write_peak(struct trace *trace)
 {
     const struct run_memory *memory = run_memory_of(trace->run);
     char name[64], bytes[UNITS_MAX];
@@ -344,7 +346,7 @@ static void write_peak(struct trace *trace)
     json_object_end(&trace->json);
 }
 
-static void write_facts(struct trace *trace)
+static void view_trace_write_facts(struct trace *trace)
 {
     json_key(&trace->json, "otherData");
     json_object_begin(&trace->json);
@@ -366,15 +368,15 @@ enum assay_status view_trace(const struct run *run, struct sink *sink,
 
     json_object_begin(&trace.json);
     json_member_string(&trace.json, "displayTimeUnit", "ms");
-    write_facts(&trace);
+    view_trace_write_facts(&trace);
     json_key(&trace.json, "traceEvents");
     json_array_begin(&trace.json);
-    write_names(&trace);
-    write_iterations(&trace);
+    view_trace_write_names(&trace);
+    view_trace_write_iterations(&trace);
     write_samples(&trace);
     for (uint32_t i = 0; i < run_counters(run); i++)
-        write_counter(&trace, run_counter(run, i));
-    write_peak(&trace);
+        view_trace_write_counter(&trace, run_counter(run, i));
+    view_trace_write_peak(&trace);
     json_array_end(&trace.json);
     json_object_end(&trace.json);
     sink_puts(sink, "\n");

@@ -1,6 +1,6 @@
 /* views/view_tree.c - the modules of a run as a tree. */
-#include "views/training.h"
-#include "views/tree.h"
+#include "views/training_internal.h"
+#include "views/tree_internal.h"
 
 struct view_options view_defaults(struct term term)
 {

@@ -29,9 +29,10 @@ static const char *took(char buffer[32], double ns)
 }
 
 /* Times are of an iteration. */
-static void write_line(const struct plain *plain, uint32_t depth,
-                       const char *name, const char *class_name,
-                       double total_ns, double self_ns)
+static void view_tree_plain_write_line(const struct plain *plain,
+                                       uint32_t depth, const char *name,
+                                       const char *class_name, double total_ns,
+                                       double self_ns)
 {
     const struct term *term = &plain->options->term;
     char total[32], self[32];
@@ -47,14 +48,15 @@ static void write_line(const struct plain *plain, uint32_t depth,
 }
 
 /* A row under another name, and deeper than it is. */
-static void write_row(const struct plain *plain, size_t at, uint32_t deeper,
-                      const char *name, const char *class_name)
+static void view_tree_plain_write_row(const struct plain *plain, size_t at,
+                                      uint32_t deeper, const char *name,
+                                      const char *class_name)
 {
     const struct row *row = &plain->rows->items[at];
 
-    write_line(plain, row->depth + deeper, name, class_name,
-               rows_each(plain->rows, row, row->total_ns),
-               rows_each(plain->rows, row, row->self_ns));
+    view_tree_plain_write_line(plain, row->depth + deeper, name, class_name,
+                               rows_each(plain->rows, row, row->total_ns),
+                               rows_each(plain->rows, row, row->self_ns));
 }
 
 /* What is below a row. Gives back the row that follows it. */
@@ -64,7 +66,8 @@ static size_t write_below(const struct plain *plain, size_t at, uint32_t deeper)
     uint32_t depth = items[at].depth;
 
     for (at++; at < plain->rows->n && items[at].depth > depth; at++)
-        write_row(plain, at, deeper, items[at].name, items[at].class_name);
+        view_tree_plain_write_row(plain, at, deeper, items[at].name,
+                                  items[at].class_name);
     return at;
 }
 
@@ -73,12 +76,14 @@ static void write_preprocessing(const struct plain *plain,
 {
     const struct row *items = plain->rows->items;
 
-    write_line(plain, 1, "Preprocessing", "PREPROCESSING",
-               stages->ns[STAGE_DECODE] + stages->ns[STAGE_PREPROCESS], NAN);
+    view_tree_plain_write_line(
+        plain, 1, "Preprocessing", "PREPROCESSING",
+        stages->ns[STAGE_DECODE] + stages->ns[STAGE_PREPROCESS], NAN);
     for (enum stage i = STAGE_DECODE; i <= STAGE_PREPROCESS; i++) {
         size_t at = stages->row[i];
 
-        write_row(plain, at, 1, items[at].name, items[at].class_name);
+        view_tree_plain_write_row(plain, at, 1, items[at].name,
+                                  items[at].class_name);
         write_below(plain, at, 1);
     }
 }
@@ -95,7 +100,8 @@ static void write_rest(const struct plain *plain, const struct stages *stages)
         for (enum stage i = 0; i < N_STAGES; i++)
             is_stage |= stages->row[i] == at;
         if (!is_stage) {
-            write_row(plain, at, 0, items[at].name, items[at].class_name);
+            view_tree_plain_write_row(plain, at, 0, items[at].name,
+                                      items[at].class_name);
             at = write_below(plain, at, 0);
             continue;
         }
@@ -111,11 +117,13 @@ static void write_pipeline(const struct plain *plain,
     size_t model = stages->row[STAGE_MODEL];
     size_t post = stages->row[STAGE_POSTPROCESS];
 
-    write_row(plain, 0, 0, "Pipeline", "PIPELINE");
+    view_tree_plain_write_row(plain, 0, 0, "Pipeline", "PIPELINE");
     write_preprocessing(plain, stages);
-    write_row(plain, model, 0, "Model", plain->rows->items[model].class_name);
+    view_tree_plain_write_row(plain, model, 0, "Model",
+                              plain->rows->items[model].class_name);
     write_below(plain, model, 0);
-    write_row(plain, post, 0, "Postprocessing", "POSTPROCESSING");
+    view_tree_plain_write_row(plain, post, 0, "Postprocessing",
+                              "POSTPROCESSING");
     write_below(plain, post, 0);
     write_rest(plain, stages);
 }
@@ -138,7 +146,8 @@ enum assay_status view_tree_plain(const struct run *run,
     if (!st && is_pipeline(&rows, &stages)) {
         write_pipeline(&plain, &stages);
     } else if (!st) {
-        write_row(&plain, 0, 0, rows.items[0].name, rows.items[0].class_name);
+        view_tree_plain_write_row(&plain, 0, 0, rows.items[0].name,
+                                  rows.items[0].class_name);
         write_below(&plain, 0, 0);
     }
     rows_release(&rows);

@@ -3,10 +3,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "ops/concat.h"
-#include "ops/fuse.h"
-#include "ops/residual_block.h"
-#include "ops/roi_align.h"
+#include "ops/detection/roi_align.h"
+#include "ops/movement/concat.h"
+#include "passes/fuse.h"
+#include "passes/residual_block.h"
 
 #include <fcntl.h>
 #include <math.h>

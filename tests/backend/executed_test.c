@@ -4,7 +4,7 @@
 
 #include "backend/dnnl/dnnl_internal.h"
 #include "base/str.h"
-#include "ops/gather.h"
+#include "ops/movement/gather.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "op_case.h"
 
 #include "op_case_internal.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* tests/backend/op_case_losses.c - cases of losses: of classifiers, and of the
  * parts of detectors. */
 #include "op_case_internal.h"
-#include "ops/box_loss.h"
-#include "ops/loss.h"
-#include "ops/mask_loss.h"
+#include "ops/loss/box_loss.h"
+#include "ops/loss/loss.h"
+#include "ops/loss/mask_loss.h"
+#include "ops/loss/rpn_loss.h"
 #include "ops/ops.h"
-#include "ops/rpn_loss.h"
 
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* tests/backend/op_case_math.c - cases of arithmetic: element by element, sums,
  * products, norms. */
 #include "op_case_internal.h"
-#include "ops/batch_norm.h"
-#include "ops/binary_math.h"
-#include "ops/dropout_training.h"
-#include "ops/matmul.h"
-#include "ops/normalize.h"
+#include "ops/math/binary_math.h"
+#include "ops/math/softmax.h"
+#include "ops/math/unary_math.h"
+#include "ops/norm/batch_norm.h"
+#include "ops/norm/dropout_training.h"
+#include "ops/norm/normalize.h"
 #include "ops/ops.h"
-#include "ops/softmax.h"
-#include "ops/unary_math.h"
+#include "ops/product/matmul.h"
 
 #include <string.h>
 

@@ -1,15 +1,15 @@
 /* tests/backend/op_case_moves.c - cases of ops that move elements about. */
 #include "op_case_internal.h"
-#include "ops/cast.h"
-#include "ops/gather.h"
+#include "ops/detection/roi_align.h"
+#include "ops/math/cast.h"
+#include "ops/math/reduce.h"
+#include "ops/movement/gather.h"
+#include "ops/movement/pad.h"
+#include "ops/movement/rearrange.h"
+#include "ops/movement/resize.h"
+#include "ops/movement/slice.h"
+#include "ops/movement/transpose.h"
 #include "ops/ops.h"
-#include "ops/pad.h"
-#include "ops/rearrange.h"
-#include "ops/reduce.h"
-#include "ops/resize.h"
-#include "ops/roi_align.h"
-#include "ops/slice.h"
-#include "ops/transpose.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* How much memory is left, as Linux tells it. */
 #include "base/mem.h"
-#include "base/mem_room.h"
+#include "base/mem_room_internal.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Torchvision's own ONNX exports of its detectors, made now, find what our
  * builders of the same models find. */
-#include "formats/onnx.h"
-#include "formats/published.h"
-#include "ops/fuse.h"
+#include "formats/onnx/onnx.h"
+#include "formats/weights/published.h"
 #include "ops/ops.h"
 #include "ours.h"
+#include "passes/fuse.h"
 #include "strays.h"
 #include "test.h"
 

@@ -2,10 +2,10 @@
 #include "ours.h"
 
 #include "backend/backend.h"
-#include "formats/load_weights.h"
-#include "ops/fuse.h"
+#include "formats/weights/load_weights.h"
+#include "ops/detection/rpn_decode.h"
 #include "ops/ops.h"
-#include "ops/rpn_decode.h"
+#include "passes/fuse.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 #include "models/models.h"
-#include "ops/rpn_nms.h"
+#include "ops/detection/rpn_nms.h"
 
 #include "torchvision.h"
 

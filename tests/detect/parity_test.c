@@ -1,6 +1,6 @@
 /* Our engine against torchvision: the same weights, the same images, the same
  * answers. make_detector.py asks torchvision. */
-#include "formats/published.h"
+#include "formats/weights/published.h"
 #include "ours.h"
 #include "strays.h"
 #include "test.h"

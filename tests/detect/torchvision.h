@@ -4,7 +4,7 @@
 #ifndef TESTS_DETECT_TORCHVISION_H
 #define TESTS_DETECT_TORCHVISION_H
 
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 
 /* Runs a script of the tests ("detect/NAME.py") with a new folder called `name`
  * before the arguments, once for each name, and returns that folder. SKIPs the

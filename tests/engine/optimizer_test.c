@@ -2,7 +2,7 @@
  * steps as torch.optim, which make_optimizer_steps.py takes. */
 #include "base/mem.h"
 #include "engine/optimizer.h"
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 #include "small_graph.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "record/recorded.h"
 #include "small_graph.h"
 
-#include "ops/fuse.h"
+#include "passes/fuse.h"
 
 /* model: blocks (ModuleList) of two Blocks with conv, relu and an addition of
  * their own; head (Head) with two named ops. */

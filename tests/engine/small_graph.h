@@ -5,7 +5,7 @@
 #define TESTS_ENGINE_SMALL_GRAPH_H
 
 #include "engine/engine.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* Real files of weights, and what checkpoint.h promises about them. */
 #include "base/mem.h"
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 #include "tensor_sums.h"
 #include "test.h"
 

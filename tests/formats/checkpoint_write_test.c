@@ -2,8 +2,8 @@
  * promises, read back with our reader and with PyTorch. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "formats/checkpoint.h"
-#include "formats/checkpoint_write.h"
+#include "formats/weights/checkpoint.h"
+#include "formats/weights/checkpoint_write.h"
 #include "test.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* The checksum of zip archives: whatever the length, it is zlib's. */
-#include "formats/crc32.h"
+#include "formats/crc32_internal.h"
 #include "test.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "base/md5.h"
 #include "base/mem.h"
 #include "base/sha256.h"
-#include "formats/download.h"
-#include "formats/published.h"
+#include "formats/weights/download.h"
+#include "formats/weights/published.h"
 #include "test.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* HDF5 files are read by a process of their own, whatever becomes of it. */
 #include "base/mem.h"
-#include "formats/hdf5_reader.h"
-#include "formats/keras.h"
+#include "formats/keras/hdf5_reader_internal.h"
+#include "formats/keras/keras.h"
 #include "test.h"
 
 #include <signal.h>

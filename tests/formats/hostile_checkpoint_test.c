@@ -1,7 +1,7 @@
 /* Checkpoints made byte by byte: what they may not do. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 #include "test.h"
 
 #include <string.h>

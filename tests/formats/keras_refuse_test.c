@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "formats/keras.h"
+#include "formats/keras/keras.h"
 
 #include <stdio.h>
 #include <string.h>

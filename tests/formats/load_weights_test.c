@@ -1,8 +1,8 @@
 /* Weights into a graph, by name. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "formats/load_weights.h"
-#include "formats/published.h"
+#include "formats/weights/load_weights.h"
+#include "formats/weights/published.h"
 #include "test.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Files as memory, and what others do to them meanwhile. */
 #include "base/file_guard.h"
 #include "base/mem.h"
-#include "formats/mapped_file.h"
+#include "formats/mapped_file_internal.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Networks as text: what is written is read again, and what is wrong has its
  * line. */
-#include "formats/net.h"
+#include "formats/net/net.h"
 
 #include "base/mem.h"
 #include "formats/model_file.h"

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 #include "test.h"
 
 #include <stdlib.h>

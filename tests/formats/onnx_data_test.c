@@ -243,7 +243,8 @@ static const char *write_external(const char *location, const char *offset,
 
 static enum assay_status load_file(const char *path, bool may_read_outside)
 {
-    struct onnx_options options = {.may_read_outside = may_read_outside};
+    struct onnx_options options = {.may_read_outside = may_read_outside,
+                                   .outside_hint = "allow it"};
 
     err = (struct error){0};
     CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
@@ -268,7 +269,7 @@ TEST(a_file_outside_of_the_folder_is_read_only_where_that_is_allowed)
     write_file(test_path("outside.bin"), numbers, sizeof numbers);
     CHECK_STATUS(load_file(path, false), ASSAY_BAD_INPUT, &err);
     CHECK_HAS(err.text, "../outside.bin");
-    CHECK_HAS(err.text, "--allow-outside");
+    CHECK_HAS(err.text, "of the model's folder; allow it");
     close_all();
     CHECK_STATUS(load_file(path, true), ASSAY_OK, &err);
     check_012(DTYPE_F32, numbers);

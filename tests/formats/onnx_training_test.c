@@ -1,8 +1,8 @@
 /* Models that were imported for use, trained. */
 #include "base/random.h"
 #include "engine/engine.h"
-#include "formats/onnx.h"
-#include "ops/train_pass.h"
+#include "formats/onnx/onnx.h"
+#include "passes/train_pass.h"
 #include "test.h"
 
 #include <math.h>

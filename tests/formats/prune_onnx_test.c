@@ -3,10 +3,10 @@
 #include "backend/backend.h"
 #include "base/random.h"
 #include "engine/engine.h"
-#include "formats/onnx.h"
-#include "formats/onnx_write.h"
-#include "ops/prune.h"
-#include "ops/prune_zeros.h"
+#include "formats/onnx/onnx.h"
+#include "formats/onnx/onnx_write.h"
+#include "passes/prune.h"
+#include "passes/prune_zeros.h"
 #include "test.h"
 
 #include <stdio.h>

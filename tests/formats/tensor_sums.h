@@ -6,7 +6,7 @@
 #define TESTS_FORMATS_TENSOR_SUMS_H
 
 #include "base/file.h"
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 #include "tensor/convert.h"
 #include "test.h"
 

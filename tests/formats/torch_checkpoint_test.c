@@ -1,5 +1,5 @@
 /* Checkpoints as the installed PyTorch writes them, in both formats. */
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 #include "tensor_sums.h"
 #include "test.h"
 

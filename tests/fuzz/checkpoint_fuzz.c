@@ -2,7 +2,7 @@
  * be loaded unless a sum says that it is damaged, and nothing leaks. The zip
  * archives among the seeds have no sums, or nothing else would be found. */
 #include "base/mem.h"
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

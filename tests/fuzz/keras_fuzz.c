@@ -1,7 +1,7 @@
 /* Any bytes as the configuration of a Keras model: it becomes a graph, or is
  * refused with a sentence, and nothing leaks. */
 #include "base/mem.h"
-#include "formats/keras.h"
+#include "formats/keras/keras.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

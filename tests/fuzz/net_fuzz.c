@@ -2,7 +2,7 @@
  * asked for and that is written again, or is refused with a sentence, and
  * nothing leaks. */
 #include "base/mem.h"
-#include "formats/net.h"
+#include "formats/net/net.h"
 #include "fuzz.h"
 
 enum { max_inputs = 8 };

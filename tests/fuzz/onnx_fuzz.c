@@ -2,7 +2,7 @@
  * sentence, and nothing leaks. */
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 #include "fuzz.h"
 #include "graph/survey.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as the checkpoint of a training: it is gone on from or refused, and
  * nothing leaks. */
 #include "base/mem.h"
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 #include "fuzz.h"
 #include "train/train_checkpoint.h"
 

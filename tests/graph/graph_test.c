@@ -1,7 +1,7 @@
 /* What graph/graph.h promises. */
 #include "base/mem.h"
 #include "graph/graph.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 #include "test.h"
 

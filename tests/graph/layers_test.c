@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "models/models.h"
-#include "ops/cast.h"
+#include "ops/math/cast.h"
 #include "ops/ops.h"
 #include "test.h"
 

@@ -8,6 +8,7 @@ import contextlib
 import io
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -149,6 +150,18 @@ class Style(Tree):
                            ("x", "newline"), ("x\n\n", "newline"),
                            ("# TO" "DO\n", "unfinished")):
             self.assertIn(what, self.problems("scripts/x.sh", text))
+
+    def test_static_functions_of_two_files_have_two_names(self):
+        head = "/* views/%s.c - views. */\n\n"
+        other = head % "two"
+        self.write("src/views/one.c", head % "one" + "static int *put(int a)\n"
+                   "{\n    return put(a);\n}\n")
+        self.assertEqual(self.problems(
+            "src/views/two.c", other + "/*\nstatic int put(int a) */\n"
+            "static const int put = 1;\n"), "")
+        self.assertIn("put(): static in 2 files", self.problems(
+            "src/views/two.c", other + "VARIANTS(void, put, (int a), (a))\n"
+            "{\n}\n"))
 
     def test_names_are_unique_outside_tests_and_say_something(self):
         self.write("tests/base/x.h", self.HEADER.replace("base", "tests/base"))
@@ -315,6 +328,109 @@ class Watch(unittest.TestCase):
         self.watch.take(" 1/2 Test  #1: slow_test ...***Failed  3 sec\n", 126)
         self.assertIn("still running: other_test (18 s)\n",
                       self.watch.tell(126))
+
+
+@unittest.skipUnless(shutil.which("git"), "git is missing")
+class Lint(Tree):
+    """lint.sh in a clone, with linters that only say what they are given."""
+
+    def setUp(self):
+        super().setUp()
+        self.tools = self.root / "tools"
+        self.clone = self.root / "clone"
+        for name in ("clang-format", "shellcheck"):
+            self.write(f"tools/{name}", "#!/bin/sh\n")
+        self.write("tools/clang-tidy", "#!/bin/sh\n"
+                   "case $* in *--checks=-clang-analyzer*) said=quick;; "
+                   "*) said=deep;; esac\n"
+                   "for file in \"$@\"; do\n"
+                   "    case $file in *.c) echo \"$said $file\"\n"
+                   "        ! grep -q $said \"$file\" || exit 1;; esac\n"
+                   "done\n")
+        for tool in self.tools.iterdir():
+            tool.chmod(0o755)
+        self.write("clone/scripts/lint.sh",
+                   (ROOT / "scripts/lint.sh").read_text())
+        for name in ("a", "b", "c"):
+            self.write(f"clone/src/base/{name}.c",
+                       f'#include "base/{name}.h"\n')
+            self.write(f"clone/src/base/{name}.h", "")
+        self.write("clone/src/base/other.c", "quick and deep, not built here\n")
+        self.git("init", "-q", "-b", "main")
+        self.commit()
+
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.c",
+                        *words], cwd=self.clone, check=True,
+                       capture_output=True)
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "x")
+
+    def lint(self, *words, clone=None, **environment):
+        clone = clone or self.clone
+        (clone / "build").mkdir(exist_ok=True)
+        (clone / "build/compile_commands.json").write_text("".join(
+            f'  "file": "{clone}/src/base/{name}.c",\n' for name in "abc"))
+        environment["PATH"] = f"{self.tools}:{os.environ['PATH']}"
+        done = subprocess.run(["sh", "scripts/lint.sh", "build", *words],
+                              cwd=clone, env={**os.environ, **environment},
+                              text=True, capture_output=True)
+        analyzed = sorted(line.split("/")[-1] for line in
+                          done.stdout.splitlines() if line.startswith("deep "))
+        return done, analyzed
+
+    def test_what_changed_is_analyzed_also_by_a_changed_header(self):
+        self.write("clone/src/base/a.c", "int a;\n")
+        self.write("clone/src/base/b.h", "int b;\n")
+        self.commit()
+        done, analyzed = self.lint("changed")
+        self.assertEqual((done.returncode, analyzed), (0, ["a.c", "b.c"]))
+        self.assertIn("analyzed 2 of 2 changed files", done.stdout)
+        self.assertEqual(done.stdout.count("quick "), 3)
+        self.assertEqual(self.lint()[1], ["a.c", "b.c", "c.c"])
+
+    def test_changes_are_counted_from_the_last_commit_that_passed(self):
+        base = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True,
+                                       cwd=self.clone).strip()
+        for name in ("a", "b"):
+            self.write(f"clone/src/base/{name}.c", "int x;\n")
+            self.commit()
+        self.assertEqual(self.lint("changed")[1], ["b.c"])
+        self.assertEqual(self.lint("changed", ASSAY_LINT_BASE=base)[1],
+                         ["a.c", "b.c"])
+        self.write("clone/build/lint.passed", base + "\n")
+        self.assertEqual(self.lint("changed")[1], ["a.c", "b.c"])
+        self.write("clone/build/lint.passed", "0123456789\n")
+        self.assertEqual(self.lint("changed")[1], ["b.c"])
+
+    def test_a_clone_without_history_is_linted_as_far_as_time_goes(self):
+        self.write("clone/src/base/a.c", "int a;\n")
+        self.commit()
+        shallow = self.root / "shallow"
+        self.git("clone", "-q", "--depth", "1", f"file://{self.clone}",
+                 str(shallow))
+        self.assertEqual(self.lint("changed", clone=shallow)[1],
+                         ["a.c", "b.c", "c.c"])
+        done, analyzed = self.lint("changed", clone=shallow,
+                                   ASSAY_LINT_SECONDS="0")
+        self.assertEqual((done.returncode, analyzed), (0, []))
+        self.assertIn("analyzed 0 of 3 changed files; no time for 3",
+                      done.stdout)
+
+    def test_a_finding_is_a_failure(self):
+        self.write("clone/src/base/c.c", "deep\n")
+        self.commit()
+        self.assertEqual(self.lint("changed")[0].returncode, 1)
+        self.assertEqual(self.lint()[0].returncode, 1)
+        self.write("clone/src/base/b.c", "quick\n")
+        self.write("clone/src/base/c.c", "\n")
+        self.commit()
+        self.write("clone/src/base/a.c", "int a;\n")
+        self.commit()
+        done, analyzed = self.lint("changed")
+        self.assertEqual((done.returncode, analyzed), (1, []))
 
 
 class Build(Tree):

@@ -2,7 +2,7 @@
  * with a backend of its own. */
 #include "base/mem.h"
 #include "machine/machine.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 #include "test.h"
 

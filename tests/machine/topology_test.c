@@ -2,7 +2,7 @@
  * machines. */
 #include "made_machine.h"
 
-#include "machine/sysfs.h"
+#include "machine/sysfs_internal.h"
 
 #include <errno.h>
 #include <math.h>

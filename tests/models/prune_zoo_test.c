@@ -5,11 +5,11 @@
 #include "engine/engine.h"
 #include "graph/survey.h"
 #include "models/models.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
-#include "ops/prune.h"
-#include "ops/prune_zeros.h"
-#include "ops/train_pass.h"
+#include "passes/prune.h"
+#include "passes/prune_zeros.h"
+#include "passes/train_pass.h"
 #include "test.h"
 
 #include <math.h>

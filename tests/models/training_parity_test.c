@@ -7,8 +7,8 @@
 #include "engine/engine.h"
 #include "engine/optimizer.h"
 #include "models/models.h"
-#include "ops/fuse.h"
-#include "ops/train_pass.h"
+#include "passes/fuse.h"
+#include "passes/train_pass.h"
 #include "test.h"
 #include "zoo_fill.h"
 

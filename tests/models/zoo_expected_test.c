@@ -4,9 +4,9 @@
 #include "backend/backend.h"
 #include "detect/torchvision.h"
 #include "engine/engine.h"
-#include "formats/load_weights.h"
+#include "formats/weights/load_weights.h"
 #include "models/models.h"
-#include "ops/fuse.h"
+#include "passes/fuse.h"
 #include "test.h"
 
 #include <math.h>

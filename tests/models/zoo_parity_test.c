@@ -5,7 +5,7 @@
 #include "detect/torchvision.h"
 #include "engine/engine.h"
 #include "models/models.h"
-#include "ops/fuse.h"
+#include "passes/fuse.h"
 #include "test.h"
 #include "zoo_fill.h"
 

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "models/models.h"
 #include "ops/ops.h"
-#include "ops/train_pass.h"
+#include "passes/train_pass.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -2,13 +2,13 @@
  * hand. */
 #include "op_run.h"
 
-#include "ops/adaptive_avg_pool2d.h"
-#include "ops/avg_pool2d.h"
-#include "ops/clip.h"
-#include "ops/concat.h"
-#include "ops/max_pool2d.h"
-#include "ops/softmax.h"
-#include "ops/unary_math.h"
+#include "ops/math/clip.h"
+#include "ops/math/softmax.h"
+#include "ops/math/unary_math.h"
+#include "ops/movement/concat.h"
+#include "ops/pooling/adaptive_avg_pool2d.h"
+#include "ops/pooling/avg_pool2d.h"
+#include "ops/pooling/max_pool2d.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
 /* tests/ops/fast_kernels_test.c - the fast kernels of the detection ops
  * against the plain ones, over many shapes. */
 #include "op_run.h"
-#include "ops/detection_transform.h"
-#include "ops/mask_ops.h"
-#include "ops/roi_align.h"
-#include "ops/rpn_top_k.h"
-#include "ops/score_rank.h"
+#include "ops/detection/detection_transform.h"
+#include "ops/detection/mask_ops.h"
+#include "ops/detection/roi_align.h"
+#include "ops/detection/rpn_top_k.h"
+#include "ops/math/score_rank_internal.h"
 
 #include <math.h>
 

@@ -1,17 +1,17 @@
 /* What ONNX's own cases do not ask of recurrent layers, norms, quantised
  * products, boxes and drawn numbers. */
 #include "base/mem.h"
-#include "ops/box_select.h"
-#include "ops/matmul.h"
-#include "ops/normalize.h"
+#include "ops/convolution/window.h"
+#include "ops/detection/box_select.h"
+#include "ops/detection/roi_crop.h"
+#include "ops/norm/normalize.h"
 #include "ops/op_run.h"
-#include "ops/quantize.h"
-#include "ops/random_ops.h"
-#include "ops/recurrent.h"
-#include "ops/roi_crop.h"
-#include "ops/signal.h"
-#include "ops/tf_idf.h"
-#include "ops/window.h"
+#include "ops/product/matmul.h"
+#include "ops/product/quantize.h"
+#include "ops/random/random_ops.h"
+#include "ops/sequence/recurrent.h"
+#include "ops/sequence/signal.h"
+#include "ops/sequence/tf_idf.h"
 
 #include <math.h>
 

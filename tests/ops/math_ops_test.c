@@ -1,15 +1,15 @@
 /* What ONNX's own cases do not ask of the element-wise ops, the reductions
  * and the products: exactness, odd numbers, threads, what is refused. */
-#include "ops/arg_max.h"
-#include "ops/binary_math.h"
-#include "ops/einsum.h"
-#include "ops/matmul.h"
+#include "ops/math/arg_max.h"
+#include "ops/math/binary_math.h"
+#include "ops/math/reduce.h"
+#include "ops/math/softmax.h"
+#include "ops/math/top_k.h"
+#include "ops/math/unary_math.h"
+#include "ops/math/vector_math_internal.h"
 #include "ops/op_run.h"
-#include "ops/reduce.h"
-#include "ops/softmax.h"
-#include "ops/top_k.h"
-#include "ops/unary_math.h"
-#include "ops/vector_math.h"
+#include "ops/product/einsum.h"
+#include "ops/product/matmul.h"
 #include "tensor/half.h"
 
 #include <float.h>

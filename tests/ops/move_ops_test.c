@@ -1,15 +1,15 @@
 /* What ONNX's own cases do not ask of the ops that move elements: large and
  * odd shapes, other types, what lies outside. */
 #include "base/mem.h"
-#include "ops/gather.h"
+#include "ops/movement/gather.h"
+#include "ops/movement/pad.h"
+#include "ops/movement/rearrange.h"
+#include "ops/movement/resize.h"
+#include "ops/movement/select_ops.h"
+#include "ops/movement/slice.h"
+#include "ops/movement/transpose.h"
 #include "ops/op_run.h"
-#include "ops/pad.h"
-#include "ops/rearrange.h"
-#include "ops/resize.h"
-#include "ops/select_ops.h"
-#include "ops/slice.h"
-#include "ops/strided.h"
-#include "ops/transpose.h"
+#include "ops/strided_internal.h"
 
 static enum assay_status run(const struct op_class *op, const void *attrs,
                              const struct tensor *const *inputs, size_t n,

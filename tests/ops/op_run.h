@@ -6,7 +6,7 @@
 #define TESTS_OPS_OP_RUN_H
 
 #include "base/random.h"
-#include "ops/nms.h"
+#include "ops/detection/nms.h"
 #include "ops/ops.h"
 #include "test.h"
 

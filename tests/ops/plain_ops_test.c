@@ -1,11 +1,11 @@
 /* The portable kernels of the plain ops, on cases small enough to work out by
  * hand. */
-#include "ops/batch_norm.h"
-#include "ops/conv2d.h"
-#include "ops/conv_transpose2d.h"
-#include "ops/linear.h"
-#include "ops/max_pool2d.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_transpose2d.h"
+#include "ops/norm/batch_norm.h"
 #include "ops/ops.h"
+#include "ops/pooling/max_pool2d.h"
+#include "ops/product/linear.h"
 #include "test.h"
 
 #include <stdarg.h>

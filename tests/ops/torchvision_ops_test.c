@@ -2,15 +2,15 @@
  * random inputs that make_torchvision_ops.py writes with its outputs. */
 #include "base/error.h"
 #include "op_run.h"
-#include "ops/anchor_grid.h"
-#include "ops/box_detections.h"
-#include "ops/boxes.h"
-#include "ops/detection_transform.h"
-#include "ops/mask_ops.h"
-#include "ops/roi_align.h"
-#include "ops/rpn_decode.h"
-#include "ops/rpn_nms.h"
-#include "ops/rpn_top_k.h"
+#include "ops/detection/anchor_grid.h"
+#include "ops/detection/box_detections.h"
+#include "ops/detection/boxes.h"
+#include "ops/detection/detection_transform.h"
+#include "ops/detection/mask_ops.h"
+#include "ops/detection/roi_align.h"
+#include "ops/detection/rpn_decode.h"
+#include "ops/detection/rpn_nms.h"
+#include "ops/detection/rpn_top_k.h"
 
 #include <float.h>
 #include <math.h>

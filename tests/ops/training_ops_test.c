@@ -1,10 +1,10 @@
 /* Training at the edges: where finite differences see nothing. */
-#include "ops/conv2d.h"
-#include "ops/dropout_training.h"
-#include "ops/loss.h"
-#include "ops/max_pool2d.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/loss/loss.h"
+#include "ops/math/reduce.h"
+#include "ops/norm/dropout_training.h"
 #include "ops/op_run.h"
-#include "ops/reduce.h"
+#include "ops/pooling/max_pool2d.h"
 
 #include <math.h>
 

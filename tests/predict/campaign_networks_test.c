@@ -2,7 +2,7 @@
 #include "predict/campaign.h"
 
 #include "campaign_case.h"
-#include "formats/net.h"
+#include "formats/net/net.h"
 #include "models/models.h"
 #include "test.h"
 

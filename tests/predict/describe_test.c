@@ -1,5 +1,6 @@
 /* tests/predict/describe_test.c - networks described from graphs, beside the
  * descriptions that others made of the same networks. */
+#include "formats/net/net.h"
 #include "models/models.h"
 #include "predict/describe_graph.h"
 #include "predict/features.h"
@@ -232,6 +233,50 @@ TEST(layers_behind_what_a_detector_finds_are_refused_not_left_out)
     description_release(&description);
     survey_release(&survey);
     graph_free(graph);
+}
+
+TEST(layers_that_predictions_do_not_know_are_listed_not_left_out)
+{
+    static const char text[] =
+        "assay-net 1\n"
+        "input x float32 2x3x4x4\n"
+        "parameter a float32 8x3x1x1 zero\n"
+        "parameter b float32 8x5x2x2 zero\n"
+        "parameter c float32 5 zero\n"
+        "%0 = Conv2d(x, a, -, -) stride=1,1 dilation=1,1 groups=1\n"
+        "%1 = Softmax(%0) axis=1\n"
+        "%2 = ConvTranspose2d(%1, b, c) stride=2,2\n"
+        "%3 = Transpose(%2)\n"
+        "%4 = Softmax(%3) axis=1\n"
+        "output y %4\n";
+    struct description description = {0}, copy = {0};
+    struct survey survey = {0};
+    struct graph *graph = NULL;
+    struct pool *pool = NULL;
+    struct error err = {0};
+
+    CHECK_STATUS(pool_new(&pool, &err), ASSAY_OK, &err);
+    CHECK_STATUS(net_read(text, strlen(text), pool, &graph, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(
+        survey_graph(&survey, graph, graph_input_shape(graph, 0), &err),
+        ASSAY_OK, &err);
+    CHECK_STATUS(describe_graph(graph, &survey, 2, &description, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(description_copy(&copy, &description, &err), ASSAY_OK, &err);
+    CHECK_INT(copy.n_uncounted, 3);
+    CHECK_STR(copy.uncounted[0].op, "Softmax");
+    CHECK_INT(copy.uncounted[0].n, 2);
+    CHECK_STR(copy.uncounted[1].op, "ConvTranspose2d");
+    CHECK_STR(copy.uncounted[2].op, "Transpose");
+    CHECK_INT(copy.uncounted[2].n, 1);
+    /* Of one of the two images: 16 places, 8 channels to 5, 2x2. */
+    CHECK_NEAR(copy.uncounted_macs, 16 * 8 * 5 * 4, 0);
+    description_release(&description);
+    description_release(&copy);
+    survey_release(&survey);
+    graph_free(graph);
+    pool_free(pool);
 }
 
 TEST(names_that_people_use_are_the_same_network)

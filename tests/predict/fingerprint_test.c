@@ -199,6 +199,19 @@ TEST(a_network_outside_of_what_was_seen_is_refused_with_the_reason)
                  ASSAY_UNSUPPORTED, &err);
     CHECK_HAS(err.text, "depthwise convolutions");
     description_release(&large);
+    CHECK_STATUS(description_copy(&large, seen, &err), ASSAY_OK, &err);
+    CHECK_STATUS(description_add_uncounted(&large, "ConvTranspose2d",
+                                           description_macs(&large) / 25, &err),
+                 ASSAY_OK, &err);
+    err = (struct error){0};
+    CHECK_STATUS(fingerprint_check(fingerprint, STAGE_TRAINING, &large, &err),
+                 ASSAY_OK, &err);
+    large.uncounted_macs = description_macs(&large) / 4;
+    CHECK_STATUS(fingerprint_check(fingerprint, STAGE_TRAINING, &large, &err),
+                 ASSAY_UNSUPPORTED, &err);
+    CHECK_HAS(err.text, "20 % of its multiply-adds are in layers that "
+                        "predictions do not count (ConvTranspose2d)");
+    description_release(&large);
     fingerprint_free(fingerprint);
     data_set_release(&set);
 }

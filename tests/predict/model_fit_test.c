@@ -1,8 +1,10 @@
 /* tests/predict/model_fit_test.c - least squares, and the models that are
  * fitted by them. */
 #include "device.h"
+
+#include "base/mem.h"
 #include "predict/calibration.h"
-#include "predict/levenberg.h"
+#include "predict/levenberg_internal.h"
 #include "test.h"
 
 #include <math.h>
@@ -236,6 +238,37 @@ TEST(a_device_that_computes_in_lanes_is_predicted_by_whole_lanes)
     CHECK(with < 0.03);
     CHECK(without > 2 * with);
     data_set_release(&set);
+}
+
+TEST(a_latency_is_predicted_where_there_is_no_memory)
+{
+    static const double lanes[] = {1, 16};
+    const struct conv_row conv = {.in = 3,
+                                  .out = 20,
+                                  .kernel = {3, 3},
+                                  .stride = {1, 1},
+                                  .pad = {1, 1},
+                                  .groups = 1,
+                                  .size = {8, 8}};
+    struct physical physical = {.target = TARGET_LATENCY};
+    struct description description = {0};
+    struct error err = {0};
+
+    for (int i = 0; i < 2; i++)
+        CHECK_STATUS(description_add_conv(&description, &conv, &err), ASSAY_OK,
+                     &err);
+    for (int i = 0; i < 2; i++) {
+        double with, without;
+
+        physical.log_value[physical_count(TARGET_LATENCY) - 1] = log(lanes[i]);
+        with = physical_predict(&physical, &description, 4);
+        mem_fail_at(0);
+        without = physical_predict(&physical, &description, 4);
+        mem_fail_at(-1);
+        CHECK(with > 0);
+        CHECK_NEAR(without, with, 0);
+    }
+    description_release(&description);
 }
 
 /* Runs that failed say that the demand was above the limit: where they do, the

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/random.h"
-#include "ops/linear.h"
 #include "ops/ops.h"
+#include "ops/product/linear.h"
 #include "test.h"
 
 #include <string.h>

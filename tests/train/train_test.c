@@ -3,7 +3,7 @@
 
 #include "base/cache.h"
 #include "base/mem.h"
-#include "formats/published.h"
+#include "formats/weights/published.h"
 #include "store/store.h"
 #include "test.h"
 #include "train/train_data.h"

@@ -1,7 +1,7 @@
 /* tests/train/trainer_test.c - what train/trainer.h promises of steps,
  * failures and checkpoints. */
 #include "base/mem.h"
-#include "formats/checkpoint.h"
+#include "formats/weights/checkpoint.h"
 #include "small_training.h"
 #include "test.h"
 #include "train/train_checkpoint.h"

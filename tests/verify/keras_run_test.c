@@ -3,8 +3,8 @@
 #include "test.h"
 
 #include "engine/engine.h"
-#include "formats/keras.h"
-#include "ops/fuse.h"
+#include "formats/keras/keras.h"
+#include "passes/fuse.h"
 
 #include <math.h>
 #include <stdio.h>

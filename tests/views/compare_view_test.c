@@ -3,7 +3,7 @@
 #include "base/sink.h"
 #include "run/compare.h"
 #include "test.h"
-#include "views/compare_words.h"
+#include "views/compare_words_internal.h"
 
 #include <math.h>
 #include <string.h>

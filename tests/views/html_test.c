@@ -7,8 +7,8 @@
 #include "made_report.h"
 #include "made_runs.h"
 #include "test.h"
-#include "views/html_page.h"
-#include "views/report_data.h"
+#include "views/html_page_internal.h"
+#include "views/report_data_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -121,9 +121,8 @@ TEST(csv_quotes_what_would_end_a_field)
 
     options.sort = SORT_ORDER;
     text = view_text(view_csv, run, &options);
-    CHECK_HAS(str_text(&text),
-              "\r\n\"a \"\"b\"\", c?d\",\"a \"\"b\"\", c?d\","
-              "\"x,y\",1,1,1,1,1,");
+    CHECK_HAS(str_text(&text), "\r\n\"a \"\"b\"\", c?d\",\"a \"\"b\"\", c?d\","
+                               "\"x,y\",1,1,1,1,1,");
     str_release(&text);
     run_free(run);
 }

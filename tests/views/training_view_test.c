@@ -1,5 +1,5 @@
 /* What the summary of a training promises. */
-#include "views/training.h"
+#include "views/training_internal.h"
 
 #include "base/mem.h"
 #include "made_runs.h"

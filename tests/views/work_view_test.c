@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "made_runs.h"
 #include "test.h"
-#include "views/columns.h"
+#include "views/columns_internal.h"
 #include "views/scope_rows.h"
 
 #include <math.h>

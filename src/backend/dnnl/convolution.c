@@ -1,7 +1,7 @@
 /* backend/dnnl/convolution.c - Conv2d. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 
 /* The weight as oneDNN counts its dimensions: groups first where there are
  * several. The memory is the same. */

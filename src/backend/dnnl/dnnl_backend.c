@@ -3,10 +3,10 @@
 
 #include "backend/dnnl/dnnl_internal.h"
 #include "base/mem.h"
-#include "ops/conv2d.h"
-#include "ops/conv_transpose2d.h"
-#include "ops/linear.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_transpose2d.h"
 #include "ops/ops.h"
+#include "ops/product/linear.h"
 
 #include <omp.h>
 

@@ -5,11 +5,11 @@
  * input is not needed afterwards. Padding behind the last channel stays 0. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/batch_norm.h"
-#include "ops/clip.h"
+#include "ops/math/clip.h"
+#include "ops/math/unary_math.h"
+#include "ops/movement/resize_nearest.h"
+#include "ops/norm/batch_norm.h"
 #include "ops/op_threads.h"
-#include "ops/resize_nearest.h"
-#include "ops/unary_math.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "base/variants.h"
-#include "ops/clip.h"
-#include "ops/unary_math.h"
+#include "ops/math/clip.h"
+#include "ops/math/unary_math.h"
 
 #include <math.h>
 

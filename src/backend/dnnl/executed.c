@@ -2,7 +2,7 @@
  * ways. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 
 #include <string.h>

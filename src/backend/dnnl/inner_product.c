@@ -1,7 +1,7 @@
 /* backend/dnnl/inner_product.c - Linear. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/linear.h"
+#include "ops/product/linear.h"
 
 /* Packed weights multiply a little faster, but take longer to pack. */
 const struct layout *linear_weight(struct onednn *dn, const struct shape *shape)

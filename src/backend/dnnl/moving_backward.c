@@ -3,8 +3,8 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "base/variants.h"
-#include "ops/concat.h"
-#include "ops/resize_nearest.h"
+#include "ops/movement/concat.h"
+#include "ops/movement/resize_nearest.h"
 
 #include <string.h>
 

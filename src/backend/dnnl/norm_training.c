@@ -5,8 +5,8 @@
 #include "backend/dnnl/channel_sums.h"
 
 #include "base/variants.h"
-#include "ops/batch_norm.h"
-#include "ops/normalize.h"
+#include "ops/norm/batch_norm.h"
+#include "ops/norm/normalize.h"
 #include "ops/ops.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  * primitive serves all. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * are, and the ops' own kernels on maps in a layout of oneDNN's. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/concat.h"
+#include "ops/movement/concat.h"
 
 #include <string.h>
 

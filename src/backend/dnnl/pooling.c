@@ -2,9 +2,9 @@
  * ways. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/adaptive_avg_pool2d.h"
-#include "ops/avg_pool2d.h"
-#include "ops/max_pool2d.h"
+#include "ops/pooling/adaptive_avg_pool2d.h"
+#include "ops/pooling/avg_pool2d.h"
+#include "ops/pooling/max_pool2d.h"
 
 /* Windows as oneDNN describes them: `after` is what has to be behind the input
  * so that the last one fits. */

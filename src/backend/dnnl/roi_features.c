@@ -2,7 +2,7 @@
  * maps as convolutions leave them. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/roi_align.h"
+#include "ops/detection/roi_align.h"
 
 #include <string.h>
 

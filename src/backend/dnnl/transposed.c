@@ -6,7 +6,7 @@
  * out. oneDNN's own kernel takes ten times as long for that. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/conv_transpose2d.h"
+#include "ops/convolution/conv_transpose2d.h"
 
 #include <string.h>
 

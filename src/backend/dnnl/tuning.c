@@ -3,7 +3,7 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "base/clock.h"
-#include "ops/conv2d.h"
+#include "ops/convolution/conv2d.h"
 
 #include <inttypes.h>
 #include <stdio.h>

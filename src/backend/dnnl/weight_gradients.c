@@ -2,9 +2,9 @@
  * Conv2d, ConvTranspose2d and Linear. */
 #include "backend/dnnl/dnnl_internal.h"
 
-#include "ops/conv2d.h"
-#include "ops/conv_transpose2d.h"
-#include "ops/linear.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_transpose2d.h"
+#include "ops/product/linear.h"
 
 /* Their first inputs are the same. */
 enum { X, WEIGHT, BIAS };

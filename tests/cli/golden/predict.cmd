@@ -23,3 +23,7 @@ assay predict other.net --on d.fp --batch 4 --anyway --family tinny
 echo "exit $?"
 assay predict mobilenetv2 --on d.fp --batch 4
 echo "exit $?"
+# What is not counted is said.
+sed 's/^output logits %\([0-9]*\)/%900 = Softmax(%\1) axis=1\noutput logits %900/' tiny_50.net >soft_50.net
+assay predict soft_50.net --on d.fp --batch 4 --anyway | grep 'not counted'
+assay predict soft_50.net --on d.fp --batch 4 --anyway --json | grep not_counted

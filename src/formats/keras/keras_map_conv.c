@@ -1,0 +1,243 @@
+/* formats/keras/keras_map_conv.c - convolutions, forwards and backwards, and
+ * dense layers. */
+#include "formats/keras/keras_window_internal.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_nd.h"
+#include "ops/convolution/conv_transpose2d.h"
+#include "ops/ops.h"
+#include "ops/product/linear.h"
+
+#include <string.h>
+
+static const int64_t kernel_order[] = {3, 2, 0, 1};
+static const int64_t depthwise_order[] = {2, 3, 0, 1};
+static const int64_t dense_order[] = {1, 0};
+
+enum { most_filters = 1 << 24 };
+
+static int64_t keras_conv_channels_of(const struct keras_value *x)
+{
+    return x->shape.rank ? x->shape.dims[x->shape.rank - 1] : 0;
+}
+
+/* The bias, or GRAPH_NONE where the layer has none. */
+static uint32_t keras_conv_read_bias(struct keras_call *call, int64_t n)
+{
+    struct keras_weight bias = {.name = "bias", .shape = shape_of(1, n)};
+
+    return keras_bool(call, "use_bias", true) ? keras_weight(call, &bias)
+                                              : GRAPH_NONE;
+}
+
+/* ---- convolutions ------------------------------------------------------- */
+
+static uint32_t emit_conv(struct keras_call *call, uint32_t x,
+                          const struct window *window, uint32_t weight,
+                          uint32_t bias, int64_t groups)
+{
+    struct conv2d_attrs attrs = conv2d_defaults();
+    struct conv_nd_attrs general = {.window = *window, .groups = groups};
+    uint32_t inputs[CONV2D_INPUTS] = {x, weight, bias, GRAPH_NONE};
+
+    if (window->padding != WINDOW_GIVEN)
+        return keras_emit(call, &op_conv_nd, &general, inputs, 3);
+    memcpy(attrs.stride, window->stride, sizeof attrs.stride);
+    memcpy(attrs.dilation, window->dilation, sizeof attrs.dilation);
+    memcpy(attrs.before, window->before, sizeof attrs.before);
+    memcpy(attrs.after, window->after, sizeof attrs.after);
+    attrs.groups = groups;
+    return keras_emit(call, &op_conv2d, &attrs, inputs, CONV2D_INPUTS);
+}
+
+static void keras_conv_import(struct keras_call *call)
+{
+    struct keras_value *x = call->inputs[0];
+    uint32_t from = keras_first(call, x), weight, bias;
+    int64_t filters = keras_int(call, "filters", 0, 1, most_filters);
+    int64_t groups = keras_int(call, "groups", 1, 1, most_filters);
+    struct window window = keras_window(call, "kernel_size", x);
+
+    if (!keras_failed(call) &&
+        (keras_conv_channels_of(x) % groups != 0 || filters % groups != 0))
+        keras_fail(call, ASSAY_BAD_INPUT,
+                   "%lld groups do not divide %lld channels and %lld filters",
+                   (long long)groups, (long long)keras_conv_channels_of(x),
+                   (long long)filters);
+    if (keras_failed(call))
+        return;
+    weight = keras_weight(
+        call,
+        &(struct keras_weight){
+            .name = "kernel",
+            .shape = shape_of(4, window.kernel[0], window.kernel[1],
+                              keras_conv_channels_of(x) / groups, filters),
+            .order = kernel_order});
+    bias = keras_conv_read_bias(call, filters);
+    keras_put_first(call, emit_conv(call, from, &window, weight, bias, groups));
+    keras_activate(call);
+}
+
+/* A kernel for each channel, `multiplier` of them. */
+static uint32_t read_depthwise(struct keras_call *call,
+                               const struct window *window, const char *name,
+                               int64_t channels, int64_t multiplier)
+{
+    struct keras_weight weight = {
+        .name = name,
+        .shape = shape_of(4, window->kernel[0], window->kernel[1], channels,
+                          multiplier),
+        .order = depthwise_order,
+        .as = shape_of(4, channels * multiplier, (int64_t)1, window->kernel[0],
+                       window->kernel[1])};
+
+    return keras_weight(call, &weight);
+}
+
+static void import_depthwise(struct keras_call *call)
+{
+    struct keras_value *x = call->inputs[0];
+    uint32_t from = keras_first(call, x), weight, bias;
+    int64_t channels = keras_conv_channels_of(x);
+    int64_t multiplier = keras_int(call, "depth_multiplier", 1, 1, 1 << 16);
+    struct window window = keras_window(call, "kernel_size", x);
+    bool is_new = call->import->version >= 3;
+
+    weight =
+        read_depthwise(call, &window, is_new ? "kernel" : "depthwise_kernel",
+                       channels, multiplier);
+    bias = keras_conv_read_bias(call, channels * multiplier);
+    keras_put_first(call,
+                    emit_conv(call, from, &window, weight, bias, channels));
+    keras_activate(call);
+}
+
+static void import_separable(struct keras_call *call)
+{
+    struct keras_value *x = call->inputs[0];
+    uint32_t from = keras_first(call, x), depthwise, pointwise, bias;
+    int64_t channels = keras_conv_channels_of(x);
+    int64_t multiplier = keras_int(call, "depth_multiplier", 1, 1, 1 << 16);
+    int64_t filters = keras_int(call, "filters", 0, 1, most_filters);
+    struct window window = keras_window(call, "kernel_size", x);
+    struct window point = {
+        .rank = 2, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+
+    depthwise =
+        read_depthwise(call, &window, "depthwise_kernel", channels, multiplier);
+    pointwise = keras_weight(
+        call, &(struct keras_weight){
+                  .name = "pointwise_kernel",
+                  .shape = shape_of(4, (int64_t)1, (int64_t)1,
+                                    channels * multiplier, filters),
+                  .order = kernel_order});
+    bias = keras_conv_read_bias(call, filters);
+    from = emit_conv(call, from, &window, depthwise, GRAPH_NONE, channels);
+    keras_put_first(call, emit_conv(call, from, &point, pointwise, bias, 1));
+    keras_activate(call);
+}
+
+/* ---- backwards ---------------------------------------------------------- */
+
+/* y has size * stride positions where it is "same", and at least those that
+ * the kernel reaches where it is not; TensorFlow cuts the odd one behind. */
+static void fit_backwards(struct keras_call *call,
+                          struct conv_transpose_nd_attrs *attrs)
+{
+    struct window *window = &attrs->window;
+    bool is_same = window->padding != WINDOW_GIVEN;
+
+    is_same |= strcmp(keras_text(call, "padding", "valid"), "same") == 0;
+    window->padding = WINDOW_GIVEN;
+    for (int i = 0; i < 2; i++) {
+        int64_t over = window->kernel[i] - window->stride[i];
+
+        window->before[i] = is_same && over > 0 ? over / 2 : 0;
+        window->after[i] = is_same && over > 0 ? over - over / 2 : 0;
+        attrs->more[i] = over < 0 ? -over : 0;
+    }
+}
+
+static uint32_t emit_backwards(struct keras_call *call,
+                               const struct conv_transpose_nd_attrs *attrs,
+                               const uint32_t inputs[3])
+{
+    const struct window *window = &attrs->window;
+    struct conv_transpose2d_attrs plain = {0};
+
+    if (attrs->more[0] || attrs->more[1])
+        return keras_emit(call, &op_conv_transpose_nd, attrs, inputs, 3);
+    memcpy(plain.stride, window->stride, sizeof plain.stride);
+    memcpy(plain.before, window->before, sizeof plain.before);
+    memcpy(plain.after, window->after, sizeof plain.after);
+    return keras_emit(call, &op_conv_transpose2d, &plain, inputs, 3);
+}
+
+static void keras_conv_import_conv_transpose(struct keras_call *call)
+{
+    struct keras_value *x = call->inputs[0];
+    int64_t filters = keras_int(call, "filters", 0, 1, most_filters);
+    uint32_t inputs[3] = {keras_first(call, x)};
+    struct conv_transpose_nd_attrs attrs = {
+        .groups = 1, .window = keras_window(call, "kernel_size", x)};
+    const struct window *window = &attrs.window;
+
+    if (window->dilation[0] > 1 || window->dilation[1] > 1)
+        keras_fail(call, ASSAY_UNSUPPORTED, "dilation_rate is not supported");
+    if (json_tree_is(keras_get(call, "output_padding"), JSON_NUMBER) ||
+        json_tree_is(keras_get(call, "output_padding"), JSON_ARRAY_BEGIN))
+        keras_fail(call, ASSAY_UNSUPPORTED, "output_padding is not supported");
+    fit_backwards(call, &attrs);
+    inputs[1] = keras_weight(
+        call, &(struct keras_weight){
+                  .name = "kernel",
+                  .shape = shape_of(4, window->kernel[0], window->kernel[1],
+                                    filters, keras_conv_channels_of(x)),
+                  .order = kernel_order});
+    inputs[2] = keras_conv_read_bias(call, filters);
+    keras_put_first(call, emit_backwards(call, &attrs, inputs));
+    keras_activate(call);
+}
+
+/* ---- dense -------------------------------------------------------------- */
+
+/* Over the last dimension, whatever is before it. */
+static void import_dense(struct keras_call *call)
+{
+    struct keras_value *x = call->inputs[0];
+    bool is_flat = x->shape.rank == 2;
+    int64_t units = keras_int(call, "units", 0, 1, most_filters);
+    uint32_t inputs[LINEAR_INPUTS] = {keras_last(call, x)}, output;
+
+    if (x->shape.rank < 2)
+        keras_fail(call, ASSAY_BAD_INPUT,
+                   "its input has no dimension but the "
+                   "batch");
+    inputs[LINEAR_WEIGHT] = keras_weight(
+        call, &(struct keras_weight){
+                  .name = "kernel",
+                  .shape = shape_of(2, keras_conv_channels_of(x), units),
+                  .order = is_flat ? dense_order : NULL});
+    inputs[LINEAR_BIAS] = keras_conv_read_bias(call, units);
+    if (is_flat) {
+        output = keras_emit(call, &op_linear, NULL, inputs, LINEAR_INPUTS);
+    } else {
+        output = keras_emit(call, &op_matmul, NULL, inputs, 2);
+        if (inputs[LINEAR_BIAS] != GRAPH_NONE) {
+            inputs[0] = output;
+            inputs[1] = inputs[LINEAR_BIAS];
+            output = keras_emit(call, &op_sum, NULL, inputs, 2);
+        }
+    }
+    keras_put_last(call, output);
+    keras_activate(call);
+}
+
+const struct keras_layer keras_conv_layers[] = {
+    {"Conv2D", 1, 1, keras_conv_import},
+    {"Conv2DTranspose", 1, 1, keras_conv_import_conv_transpose},
+    {"Convolution2D", 1, 1, keras_conv_import},
+    {"Dense", 1, 1, import_dense},
+    {"DepthwiseConv2D", 1, 1, import_depthwise},
+    {"SeparableConv2D", 1, 1, import_separable},
+    {0},
+};

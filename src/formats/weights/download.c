@@ -1,0 +1,404 @@
+/* formats/weights/download.c - see download.h. */
+#include "formats/weights/download.h"
+
+#include "base/cache.h"
+#include "base/claim.h"
+#include "base/file.h"
+#include "base/md5.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "formats/weights/curl_library_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    connect_seconds = 30,
+    stalled_seconds = 60, /* without a byte: given up, to be resumed */
+    max_redirects = 10,
+    http_bad_request = 400,
+    http_not_found = 404,
+    http_range_wrong = 416
+};
+
+struct transfer {
+    const struct download *download;
+    const char *part;
+    int fd;
+    uint64_t resumed; /* bytes that were there before */
+    uint64_t written; /* with those */
+    bool is_too_long; /* it would be, with what came last */
+    int write_errno;
+    long http_status;
+    struct curl_library curl;
+    CURL *handle;
+};
+
+static size_t download_write_part(char *bytes, size_t size, size_t n,
+                                  void *context)
+{
+    struct transfer *transfer = context;
+    size_t wanted = size * n, done = 0;
+    uint64_t most = transfer->download->most_bytes;
+
+    transfer->written += wanted;
+    transfer->is_too_long = most && transfer->written > most;
+    if (transfer->is_too_long)
+        return 0;
+    while (done < wanted) {
+        ssize_t wrote = write(transfer->fd, bytes + done, wanted - done);
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0) {
+            transfer->write_errno = errno;
+            return 0;
+        }
+        done += (size_t)wrote;
+    }
+    return wanted;
+}
+
+static int show_progress(void *context, curl_off_t total, curl_off_t now,
+                         curl_off_t up_total, curl_off_t up_now)
+{
+    struct transfer *transfer = context;
+    struct progress *progress = transfer->download->progress;
+
+    (void)up_total;
+    (void)up_now;
+    if (progress && total > 0) {
+        progress->total = transfer->resumed + (uint64_t)total;
+        progress_update(progress, transfer->resumed + (uint64_t)now);
+    }
+    return 0;
+}
+
+static void download_set_options(struct transfer *transfer)
+{
+    __typeof__(curl_easy_setopt) *set = transfer->curl.easy_setopt;
+    CURL *handle = transfer->handle;
+
+    set(handle, CURLOPT_URL, transfer->download->url);
+    set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    set(handle, CURLOPT_FOLLOWLOCATION, 1L);
+    set(handle, CURLOPT_MAXREDIRS, (long)max_redirects);
+    set(handle, CURLOPT_FAILONERROR, 1L);
+    set(handle, CURLOPT_NOSIGNAL, 1L);
+    set(handle, CURLOPT_CONNECTTIMEOUT, (long)connect_seconds);
+    set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(handle, CURLOPT_LOW_SPEED_TIME, (long)stalled_seconds);
+    set(handle, CURLOPT_USERAGENT, "assay/" ASSAY_VERSION);
+    set(handle, CURLOPT_WRITEFUNCTION, download_write_part);
+    set(handle, CURLOPT_WRITEDATA, transfer);
+    set(handle, CURLOPT_NOPROGRESS, 0L);
+    set(handle, CURLOPT_XFERINFOFUNCTION, show_progress);
+    set(handle, CURLOPT_XFERINFODATA, transfer);
+}
+
+/* Goes on behind what the part file holds already. */
+static CURLcode perform(struct transfer *transfer)
+{
+    uint64_t most = transfer->download->most_bytes;
+    CURLcode code;
+    off_t at = lseek(transfer->fd, 0, SEEK_END);
+
+    transfer->resumed = at > 0 ? (uint64_t)at : 0;
+    if (most && transfer->resumed > most && !ftruncate(transfer->fd, 0))
+        transfer->resumed = 0; /* of something else */
+    lseek(transfer->fd, (off_t)transfer->resumed, SEEK_SET);
+    transfer->written = transfer->resumed;
+    if (most) /* where the server announces more, nothing is sent at all */
+        transfer->curl.easy_setopt(transfer->handle, CURLOPT_MAXFILESIZE_LARGE,
+                                   (curl_off_t)(most - transfer->resumed + 1));
+    transfer->curl.easy_setopt(transfer->handle, CURLOPT_RESUME_FROM_LARGE,
+                               (curl_off_t)transfer->resumed);
+    code = transfer->curl.easy_perform(transfer->handle);
+    transfer->http_status = 0;
+    transfer->curl.easy_getinfo(transfer->handle, CURLINFO_RESPONSE_CODE,
+                                &transfer->http_status);
+    return code;
+}
+
+static enum assay_status download_explain(const struct transfer *transfer,
+                                          CURLcode code, struct error *err)
+{
+    const char *url = transfer->download->url;
+
+    if (transfer->is_too_long || code == CURLE_FILESIZE_EXCEEDED) {
+        unlink(transfer->part);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s sends more than the %llu bytes that the file has; "
+                         "nothing was kept",
+                         url,
+                         (unsigned long long)transfer->download->most_bytes);
+    }
+    if (code == CURLE_WRITE_ERROR && transfer->write_errno)
+        return error_errno(err, transfer->write_errno, "writing %s",
+                           transfer->part);
+    if (transfer->http_status == http_not_found)
+        return error_set(err, ASSAY_NOT_FOUND,
+                         "%s is not there (HTTP 404); has it moved?", url);
+    if (transfer->http_status >= http_bad_request)
+        return error_set(err, ASSAY_IO, "the server refuses %s (HTTP %ld)", url,
+                         transfer->http_status);
+    if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
+        code == CURLE_COULDNT_RESOLVE_PROXY)
+        return error_set(err, ASSAY_NOT_FOUND,
+                         "cannot reach %s; without a network, fetch it on "
+                         "another machine and %s",
+                         url, transfer->download->otherwise);
+    return error_set(err, ASSAY_IO,
+                     "fetching %s: %s; run the command again to go on from "
+                     "there",
+                     url, transfer->curl.easy_strerror(code));
+}
+
+/* ---- sums -------------------------------------------------------------- */
+
+struct sums {
+    char sha256[SHA256_HEX], md5[MD5_HEX];
+};
+
+static bool download_begins_with(const char *hex, const char *digits)
+{
+    return !digits || strncmp(hex, digits, strlen(digits)) == 0;
+}
+
+static bool download_is_wanted(const struct download *download,
+                               const struct sums *sums)
+{
+    return download_begins_with(sums->sha256, download->sha256_digits) &&
+           download_begins_with(sums->md5, download->md5_digits);
+}
+
+static enum assay_status hash_file(const struct download *download, int fd,
+                                   const char *path, struct sums *sums,
+                                   struct error *err)
+{
+    unsigned char bytes[64 * 1024];
+    struct sha256 sha;
+    struct md5 md5;
+    off_t at = 0;
+    ssize_t n;
+
+    sha256_init(&sha);
+    md5_init(&md5);
+    while ((n = pread(fd, bytes, sizeof bytes, at)) > 0) {
+        if (download->sha256_digits)
+            sha256_update(&sha, bytes, (size_t)n);
+        if (download->md5_digits)
+            md5_update(&md5, bytes, (size_t)n);
+        at += n;
+    }
+    if (n < 0)
+        return error_errno(err, errno, "reading %s", path);
+    sha256_finish(&sha, sums->sha256);
+    md5_finish(&md5, sums->md5);
+    return ASSAY_OK;
+}
+
+bool download_is_whole(const struct download *download)
+{
+    struct error ignored = {0};
+    struct sums sums;
+    int fd;
+    bool is = !file_open(download->path, &fd, &ignored) &&
+              !hash_file(download, fd, download->path, &sums, &ignored) &&
+              download_is_wanted(download, &sums);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* A server that ends too early may have said that this was all. */
+static enum assay_status download_check_size(const struct transfer *transfer,
+                                             struct error *err)
+{
+    const struct download *download = transfer->download;
+    struct stat info;
+
+    if (fstat(transfer->fd, &info))
+        return error_errno(err, errno, "reading %s", transfer->part);
+    if ((uint64_t)info.st_size >= download->least_bytes)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "what came from %s has %lld bytes, not the %llu that the "
+                     "file has; it was removed, fetch it again",
+                     download->url, (long long)info.st_size,
+                     (unsigned long long)download->least_bytes);
+}
+
+static enum assay_status check_sums(const struct transfer *transfer,
+                                    struct error *err)
+{
+    const struct download *download = transfer->download;
+    struct sums sums;
+    bool is_sha;
+    enum assay_status st =
+        hash_file(download, transfer->fd, transfer->part, &sums, err);
+
+    if (st || download_is_wanted(download, &sums))
+        return st;
+    is_sha = !download_begins_with(sums.sha256, download->sha256_digits);
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "what came from %s has %s %.8s..., not %.8s...; it was "
+                     "removed, fetch it again",
+                     download->url, is_sha ? "SHA-256" : "MD5",
+                     is_sha ? sums.sha256 : sums.md5,
+                     is_sha ? download->sha256_digits : download->md5_digits);
+}
+
+/* The part file becomes the file, or goes where it is another one. */
+static enum assay_status download_finish(const struct transfer *transfer,
+                                         struct error *err)
+{
+    enum assay_status st = download_check_size(transfer, err);
+
+    if (!st)
+        st = check_sums(transfer, err);
+    if (st == ASSAY_BAD_INPUT)
+        unlink(transfer->part);
+    if (st)
+        return st;
+    if (fsync(transfer->fd) || rename(transfer->part, transfer->download->path))
+        return error_errno(err, errno, "writing %s", transfer->download->path);
+    return ASSAY_OK;
+}
+
+/* ---- fetching ---------------------------------------------------------- */
+
+/* A server that cannot go on in the middle, or finds nothing left to send
+ * although the hash is wrong, is asked for the whole. */
+static enum assay_status download_fetch(struct transfer *transfer,
+                                        struct error *err)
+{
+    CURLcode code = perform(transfer);
+
+    if (transfer->resumed && transfer->http_status == http_range_wrong) {
+        struct error ignored = {0};
+
+        if (!check_sums(transfer, &ignored))
+            return download_finish(transfer, err);
+    }
+    if (transfer->resumed && (transfer->http_status == http_range_wrong ||
+                              code == CURLE_RANGE_ERROR)) {
+        if (ftruncate(transfer->fd, 0))
+            return error_errno(err, errno, "writing %s", transfer->part);
+        code = perform(transfer);
+    }
+    return code ? download_explain(transfer, code, err)
+                : download_finish(transfer, err);
+}
+
+/* ---- files ------------------------------------------------------------ */
+
+/* Whether the part's name leads to what is open: another process may have
+ * finished it since. */
+static bool is_in_place(const struct transfer *transfer)
+{
+    struct stat open, named;
+
+    return fstat(transfer->fd, &open) == 0 &&
+           lstat(transfer->part, &named) == 0 && open.st_dev == named.st_dev &&
+           open.st_ino == named.st_ino;
+}
+
+static enum assay_status claim_part(struct transfer *transfer,
+                                    struct error *err)
+{
+    struct stat info;
+    pid_t holder;
+
+    transfer->fd =
+        open(transfer->part,
+             O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (transfer->fd < 0)
+        return error_errno(err, errno, "cannot write %s", transfer->part);
+    if (fstat(transfer->fd, &info) || !S_ISREG(info.st_mode))
+        return error_set(err, ASSAY_IO,
+                         "cannot write %s: it is not a regular file",
+                         transfer->part);
+    if (claim_take(transfer->fd, &holder))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_IO,
+                     "%s is being fetched by another process (pid %ld); wait "
+                     "until it has ended",
+                     transfer->download->path, (long)holder);
+}
+
+/* Only one process at a time writes to a part file; the descriptor stays open
+ * only where that is this one. */
+static enum assay_status open_part(struct transfer *transfer, struct error *err)
+{
+    for (;;) {
+        enum assay_status st = claim_part(transfer, err);
+
+        if (!st && is_in_place(transfer))
+            return ASSAY_OK;
+        if (transfer->fd >= 0)
+            close(transfer->fd);
+        transfer->fd = -1;
+        if (st)
+            return st;
+    }
+}
+
+/* A part of nothing is of no use to anyone. */
+static void close_part(struct transfer *transfer)
+{
+    struct stat info;
+
+    if (transfer->fd < 0)
+        return;
+    if (is_in_place(transfer) && fstat(transfer->fd, &info) == 0 &&
+        info.st_size == 0)
+        unlink(transfer->part);
+    close(transfer->fd);
+}
+
+/* What another process was at when this one came. */
+static bool was_finished(const struct transfer *transfer)
+{
+    struct stat info;
+
+    return fstat(transfer->fd, &info) == 0 && info.st_size == 0 &&
+           download_is_whole(transfer->download);
+}
+
+enum assay_status download_file(const struct download *download,
+                                struct error *err)
+{
+    struct transfer transfer = {.download = download, .fd = -1};
+    struct str part = {0};
+    enum assay_status st = curl_library_load(&transfer.curl, err);
+
+    if (!st && str_printf(&part, "%s.part", download->path))
+        st = error_nomem(err, strlen(download->path), "a file name");
+    transfer.part = str_text(&part);
+    if (!st)
+        st = cache_make_folders(download->path, err);
+    if (!st)
+        st = open_part(&transfer, err);
+    if (!st && was_finished(&transfer))
+        goto done;
+    if (!st) {
+        transfer.handle = transfer.curl.easy_init();
+        if (!transfer.handle)
+            st = error_nomem(err, 1, "a download");
+    }
+    if (!st) {
+        download_set_options(&transfer);
+        st = download_fetch(&transfer, err);
+        transfer.curl.easy_cleanup(transfer.handle);
+    }
+done:
+    close_part(&transfer);
+    str_release(&part);
+    return st;
+}

@@ -1,0 +1,27 @@
+/* ops/convolution/conv_nd.h - convolutions of any kind: in 1 to 3 dimensions,
+ * with padding that follows the size of x. Conv2d does the common ones faster.
+ *
+ * Inputs: x [n,c,...], weight [o,c/groups,...] (transposed: [c,o/groups,...]),
+ * bias [o] or left out.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_CONVOLUTION_CONV_ND_H
+#define OPS_CONVOLUTION_CONV_ND_H
+
+#include "ops/convolution/window.h"
+
+struct conv_nd_attrs {
+    struct window window; /* the kernel is the weight's */
+    int64_t groups;
+};
+
+/* Backwards: what a window of y would come from. Padding cuts off. */
+struct conv_transpose_nd_attrs {
+    struct window window;
+    int64_t groups;
+    int64_t more[WINDOW_MAX_RANK]; /* added behind each side of y */
+    bool has_shape;                /* y has these sizes; padding follows */
+    int64_t shape[WINDOW_MAX_RANK];
+};
+
+#endif

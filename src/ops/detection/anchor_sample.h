@@ -1,0 +1,37 @@
+/* ops/detection/anchor_sample.h - the anchors a region proposal network learns
+ * from, and what it is to learn.
+ *
+ * Inputs: matches int64 [n,a] of AnchorMatch, anchors [a,4], boxes of the
+ * objects [t,4], seed int64 [1]. Outputs: chosen int64 [s] (image * a +
+ * anchor, rising), labels [s] (1: an object, 0: background), deltas [s,4] to
+ * the object, 0 where there is none.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_DETECTION_ANCHOR_SAMPLE_H
+#define OPS_DETECTION_ANCHOR_SAMPLE_H
+
+#include "graph/graph.h"
+#include "ops/detection/balanced_sample.h"
+
+enum anchor_sample_input {
+    ANCHOR_SAMPLE_MATCHES,
+    ANCHOR_SAMPLE_ANCHORS,
+    ANCHOR_SAMPLE_BOXES,
+    ANCHOR_SAMPLE_SEED,
+    ANCHOR_SAMPLE_INPUTS
+};
+
+enum anchor_sample_output {
+    ANCHOR_SAMPLE_CHOSEN,
+    ANCHOR_SAMPLE_LABELS,
+    ANCHOR_SAMPLE_DELTAS,
+    ANCHOR_SAMPLE_OUTPUTS
+};
+
+struct anchor_sample_attrs {
+    struct sample_rule rule;
+};
+
+const struct anchor_sample_attrs *anchor_sample_attrs(const struct node *node);
+
+#endif

@@ -1,0 +1,295 @@
+/* ops/detection/mask_targets.c - see mask_targets.h.
+ *
+ * No mask is resized: what a point of the resized one would be is looked up in
+ * the mask as it came. */
+#include "ops/detection/mask_targets.h"
+
+#include "ops/detection/boxes.h"
+#include "ops/detection/roi_pool_internal.h"
+#include "ops/movement/resize_nearest.h"
+#include "ops/op_threads.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum {
+    max_size = 64,
+    max_points = 1 << 10 /* of a bin, one way: a box that is far too large must
+                            not take forever */
+};
+
+const struct mask_targets_attrs *mask_targets_attrs(const struct node *node)
+{
+    assert(node->op == &op_mask_targets);
+    return node->attrs;
+}
+
+static enum assay_status mask_targets_infer(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct tensor *outputs,
+                                            struct error *err)
+{
+    int64_t size = mask_targets_attrs(node)->size;
+    enum assay_status st = boxes_check_list(inputs[MASK_TARGETS_BOXES], err);
+    struct shape y;
+
+    if (!st && (size < 1 || size > max_size))
+        st = error_set(err, ASSAY_UNSUPPORTED,
+                       "masks of %lld points a side; 1 to %d are supported",
+                       (long long)size, max_size);
+    for (size_t i = MASK_TARGETS_MASKS; !st && i < node->n_inputs; i++) {
+        st = rule_rank(inputs, i, 3, err);
+        if (!st)
+            st = rule_dtype(inputs, i, DTYPE_U8, err);
+    }
+    if (st)
+        return st;
+    y = shape_of(3, inputs[MASK_TARGETS_BOXES]->shape.dims[0], size, size);
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
+static enum assay_status mask_targets_check(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            struct error *err)
+{
+    const struct tensor *objects = inputs[MASK_TARGETS_OBJECTS];
+    int64_t n = inputs[MASK_TARGETS_BOXES]->shape.dims[0];
+    int64_t n_images = (int64_t)node->n_inputs - MASK_TARGETS_MASKS;
+    enum assay_status st =
+        boxes_check_counts(inputs[MASK_TARGETS_COUNTS], n, err);
+
+    if (!st)
+        st = boxes_check_sizes(inputs[MASK_TARGETS_SIZES], n_images, err);
+    if (!st)
+        st = rule_dtype(inputs, MASK_TARGETS_OBJECTS, DTYPE_I64, err);
+    if (!st && ((int64_t)tensor_elements(objects) != n ||
+                inputs[MASK_TARGETS_COUNTS]->shape.dims[0] != n_images))
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%zu objects for %lld boxes; masks of %lld images, "
+                       "boxes of %lld",
+                       tensor_elements(objects), (long long)n,
+                       (long long)n_images,
+                       (long long)inputs[MASK_TARGETS_COUNTS]->shape.dims[0]);
+    return st;
+}
+
+/* One side of a box over a side of the mask. */
+struct side {
+    float start, bin;
+    int64_t points;   /* of a bin */
+    int64_t size;     /* of the resized mask */
+    int64_t original; /* of the mask as it came */
+};
+
+static struct side mask_targets_make_side(float first, float last, int64_t bins,
+                                          int64_t size, int64_t original)
+{
+    float length = last - first > 1 ? last - first : 1;
+    float bin = length / (float)bins;
+
+    return (struct side){.start = first,
+                         .bin = bin,
+                         .points =
+                             (int64_t)ceilf(fminf(fmaxf(bin, 1), max_points)),
+                         .size = size,
+                         .original = original};
+}
+
+/* Where point i of a bin reads the mask as it came, and with which weights;
+ * outside of it with none. */
+static struct tap mask_targets_point_at(const struct side *side, int64_t bin,
+                                        int64_t i)
+{
+    struct tap tap;
+
+    if (roi_sample(side->start, side->bin, bin, i, side->points, side->size,
+                   &tap)) {
+        tap.low = resize_nearest_source(tap.low, side->original, side->size);
+        tap.high = resize_nearest_source(tap.high, side->original, side->size);
+    }
+    return tap;
+}
+
+/* A box on its way into the output. */
+struct work {
+    const uint8_t *mask;
+    struct side down, across;
+    float *to;
+    int64_t bins;
+    const struct tap *taps; /* of the points across, bin by bin */
+    /* Rows of the mask, summed into bins; by whether their number is odd: two
+     * neighbours are never in each other's way. */
+    int64_t held[2];
+    float rows[2][max_size];
+};
+
+static const float *mask_targets_find_row(struct work *work, int64_t y)
+{
+    const uint8_t *from = work->mask + y * work->across.original;
+    const struct tap *tap = work->taps;
+    float *to = work->rows[y & 1];
+
+    if (work->held[y & 1] == y)
+        return to;
+    work->held[y & 1] = y;
+    for (int64_t bin = 0; bin < work->bins; bin++) {
+        to[bin] = 0;
+        for (int64_t i = 0; i < work->across.points; i++, tap++)
+            to[bin] += tap->low_weight * from[tap->low] +
+                       tap->high_weight * from[tap->high];
+    }
+    return to;
+}
+
+static void project(struct work *work)
+{
+    float by = (float)(work->down.points * work->across.points);
+
+    work->held[0] = work->held[1] = -1;
+    for (int64_t row = 0; row < work->bins; row++, work->to += work->bins) {
+        for (int64_t k = 0; k < work->bins; k++)
+            work->to[k] = 0;
+        for (int64_t i = 0; i < work->down.points; i++) {
+            struct tap tap = mask_targets_point_at(&work->down, row, i);
+            const float *low = mask_targets_find_row(work, tap.low);
+
+            for (int64_t k = 0; k < work->bins; k++)
+                work->to[k] += tap.low_weight * low[k];
+            if (tap.high_weight <= 0)
+                continue;
+
+            const float *high = mask_targets_find_row(work, tap.high);
+
+            for (int64_t k = 0; k < work->bins; k++)
+                work->to[k] += tap.high_weight * high[k];
+        }
+        for (int64_t k = 0; k < work->bins; k++)
+            work->to[k] /= by;
+    }
+}
+
+/* Everything about box i but its taps. */
+static enum assay_status start_work(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    int64_t i, const struct tensor *output,
+                                    struct work *work, struct error *err)
+{
+    const int64_t *counts = tensor_i64(inputs[MASK_TARGETS_COUNTS]);
+    int64_t object = tensor_i64(inputs[MASK_TARGETS_OBJECTS])[i], row = i;
+    struct box box = tensor_boxes(inputs[MASK_TARGETS_BOXES])[i];
+    int64_t bins = mask_targets_attrs(node)->size, wanted = object, image = 0;
+    const struct tensor *masks = inputs[MASK_TARGETS_MASKS];
+    const int64_t *dims = masks->shape.dims, *size;
+
+    for (; row >= counts[image]; image++) {
+        row -= counts[image];
+        object -= dims[0];
+        masks = inputs[MASK_TARGETS_MASKS + image + 1];
+        dims = masks->shape.dims;
+    }
+    size = tensor_i64(inputs[MASK_TARGETS_SIZES]) + 2 * image;
+    if (object < 0 || object >= dims[0] || dims[1] < 1 || dims[2] < 1)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "image %lld has %lld masks; object %lld is not one "
+                         "of them",
+                         (long long)image, (long long)dims[0],
+                         (long long)wanted);
+    *work = (struct work){
+        .mask =
+            (const uint8_t *)tensor_data(masks) + object * dims[1] * dims[2],
+        .down = mask_targets_make_side(box.y1, box.y2, bins, size[0], dims[1]),
+        .across =
+            mask_targets_make_side(box.x1, box.x2, bins, size[1], dims[2]),
+        .to = tensor_f32(output) + i * bins * bins,
+        .bins = bins,
+    };
+    return ASSAY_OK;
+}
+
+/* Looks at all boxes before any is projected; *most: points of a bin. */
+static enum assay_status check_boxes(const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     const struct tensor *output, int64_t *most,
+                                     struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    *most = 1;
+    for (int64_t i = 0; !st && i < output->shape.dims[0]; i++) {
+        struct work work;
+
+        st = start_work(node, inputs, i, output, &work, err);
+        if (!st && work.across.points > *most)
+            *most = work.across.points;
+    }
+    return st;
+}
+
+static void project_box(const struct node *node,
+                        const struct tensor *const *inputs, int64_t i,
+                        const struct tensor *output, struct tap *taps)
+{
+    struct work work;
+
+    if (start_work(node, inputs, i, output, &work, NULL))
+        return; /* check_boxes() refused it */
+    work.taps = taps;
+    for (int64_t bin = 0; bin < work.bins; bin++) {
+        for (int64_t k = 0; k < work.across.points; k++)
+            *taps++ = mask_targets_point_at(&work.across, bin, k);
+    }
+    project(&work);
+}
+
+static enum assay_status
+mask_targets_forward(const struct op_context *context, const struct node *node,
+                     const struct tensor *const *inputs, struct tensor *outputs,
+                     struct error *err)
+{
+    size_t n_threads = (size_t)op_threads(context), each;
+    enum assay_status st = mask_targets_check(node, inputs, err);
+    struct buffer *memory = NULL;
+    struct tap *taps;
+    int64_t most = 0;
+
+    if (!st)
+        st = check_boxes(node, inputs, &outputs[0], &most, err);
+    each = (size_t)(mask_targets_attrs(node)->size * most);
+    if (!st)
+        st = pool_take_scratch(context->pool, n_threads * each * sizeof *taps,
+                               "projecting masks", &memory, err);
+    if (st)
+        return st;
+    taps = buffer_data(memory);
+#pragma omp parallel for num_threads(op_threads(context)) schedule(dynamic)
+    for (int64_t i = 0; i < outputs[0].shape.dims[0]; i++)
+        project_box(node, inputs, i, &outputs[0],
+                    taps + (size_t)op_thread() * each);
+    buffer_release(memory);
+    return ASSAY_OK;
+}
+
+/* Masks are read where boxes are: about once in all. */
+static void mask_targets_count_cost(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    const struct tensor *outputs,
+                                    struct cost *cost)
+{
+    (void)node, (void)inputs;
+    cost->flops += tensor_elements(&outputs[0]) * 8;
+}
+
+const struct op_class op_mask_targets = {
+    .name = "MaskTargets",
+    .attrs_bytes = sizeof(struct mask_targets_attrs),
+    .min_inputs = MASK_TARGETS_MASKS + 1,
+    .max_inputs = 64,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = mask_targets_infer,
+    .forward = mask_targets_forward,
+    .cost = mask_targets_count_cost,
+};

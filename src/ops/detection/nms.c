@@ -1,0 +1,245 @@
+/* ops/detection/nms.c - see nms.h. */
+#include "ops/detection/nms.h"
+
+#include "base/variants.h"
+#include "ops/math/score_rank_internal.h"
+#include "ops/op_threads.h"
+
+#include <string.h>
+
+/* Up to this many boxes torchvision keeps the groups apart by moving them, and
+ * the coordinates are rounded to what is left of their precision. */
+enum { max_moved = 1000 };
+
+/* Kept boxes are compared with in blocks of this many. */
+enum { block = 32 };
+
+/* Kept boxes, coordinate by coordinate; filled up to a whole block with ones
+ * that overlap nothing. */
+struct kept_boxes {
+    float *x1, *y1, *x2, *y2, *area;
+    size_t n;
+};
+
+struct nms {
+    const struct nms_input *input;
+    float shift; /* from a group to the next, 0: none */
+    struct buffer *memory;
+    uint64_t *ranks, *scratch;
+    uint32_t *members; /* positions in ranks, group by group */
+    uint32_t *starts;  /* of each group in members, and the end */
+    bool *is_kept;     /* by position in ranks */
+    float *columns[5]; /* of struct kept_boxes, for all groups */
+};
+
+static struct box box_at(const struct nms *nms, uint32_t i)
+{
+    struct box box = nms->input->boxes[i];
+    float by = (float)nms->input->groups[i] * nms->shift;
+
+    box.x1 += by;
+    box.y1 += by;
+    box.x2 += by;
+    box.y2 += by;
+    return box;
+}
+
+static float group_shift(const struct nms_input *input)
+{
+    float most = input->n ? input->boxes[0].x1 : 0;
+
+    if (input->n > max_moved)
+        return 0;
+    for (size_t i = 0; i < input->n; i++) {
+        const float *box = &input->boxes[i].x1;
+
+        for (int k = 0; k < 4; k++)
+            most = box[k] > most ? box[k] : most;
+    }
+    return most + 1;
+}
+
+/* Any of the block overlaps by more than iou. Divides nothing: a little less
+ * than the threshold is enough to be looked at again. */
+VARIANT_PART bool block_may_overlap(const struct kept_boxes *kept, size_t at,
+                                    struct box box, float area, float iou)
+{
+    const float *x1 = kept->x1 + at, *y1 = kept->y1 + at, *x2 = kept->x2 + at,
+                *y2 = kept->y2 + at, *areas = kept->area + at;
+    float enough = iou * (1 - 1e-6F);
+    int any = 0;
+
+    for (int i = 0; i < block; i++) {
+        float left = x1[i] > box.x1 ? x1[i] : box.x1;
+        float top = y1[i] > box.y1 ? y1[i] : box.y1;
+        float right = x2[i] < box.x2 ? x2[i] : box.x2;
+        float bottom = y2[i] < box.y2 ? y2[i] : box.y2;
+        float width = right - left > 0 ? right - left : 0;
+        float height = bottom - top > 0 ? bottom - top : 0;
+        float both = width * height;
+
+        any |= both + 1e-30F >= enough * (areas[i] + area - both);
+    }
+    return any;
+}
+
+static bool block_overlaps(const struct kept_boxes *kept, size_t at,
+                           struct box box, float area, float iou)
+{
+    for (size_t i = at; i < at + block; i++) {
+        struct box better = {kept->x1[i], kept->y1[i], kept->x2[i],
+                             kept->y2[i]};
+
+        if (box_overlap(better, kept->area[i], box, area) > iou)
+            return true;
+    }
+    return false;
+}
+
+VARIANTS(bool, overlaps_kept,
+         (const struct kept_boxes *kept, struct box box, float area, float iou),
+         (kept, box, area, iou))
+{
+    for (size_t at = 0; at < kept->n; at += block) {
+        if (block_may_overlap(kept, at, box, area, iou) &&
+            block_overlaps(kept, at, box, area, iou))
+            return true;
+    }
+    return false;
+}
+
+static void nms_keep(struct kept_boxes *kept, struct box box, float area)
+{
+    size_t at = kept->n++;
+
+    for (size_t i = at; at % block == 0 && i < at + block; i++) {
+        kept->x1[i] = kept->y1[i] = 1;
+        kept->x2[i] = kept->y2[i] = kept->area[i] = 0;
+    }
+    kept->x1[at] = box.x1;
+    kept->y1[at] = box.y1;
+    kept->x2[at] = box.x2;
+    kept->y2[at] = box.y2;
+    kept->area[at] = area;
+}
+
+static void run_group(const struct nms *nms, size_t group)
+{
+    size_t at = nms->starts[group] + group * block;
+    struct kept_boxes kept = {nms->columns[0] + at, nms->columns[1] + at,
+                              nms->columns[2] + at, nms->columns[3] + at,
+                              nms->columns[4] + at, 0};
+
+    for (size_t i = nms->starts[group]; i < nms->starts[group + 1]; i++) {
+        uint32_t position = nms->members[i];
+        struct box box = box_at(nms, rank_index(nms->ranks[position]));
+        float area = box_area(box);
+
+        if (overlaps_kept(&kept, box, area, nms->input->iou))
+            continue;
+        nms_keep(&kept, box, area);
+        nms->is_kept[position] = true;
+    }
+}
+
+/* The plain rule, on all groups at once. */
+static void run_reference(const struct nms *nms)
+{
+    const struct nms_input *input = nms->input;
+
+    for (size_t i = 0; i < input->n; i++) {
+        uint32_t worse = rank_index(nms->ranks[i]);
+        struct box box = box_at(nms, worse);
+
+        nms->is_kept[i] = true;
+        for (size_t k = 0; k < i && nms->is_kept[i]; k++) {
+            uint32_t better = rank_index(nms->ranks[k]);
+            struct box other = box_at(nms, better);
+
+            if (nms->is_kept[k] &&
+                input->groups[better] == input->groups[worse] &&
+                box_overlap(other, box_area(other), box, box_area(box)) >
+                    input->iou)
+                nms->is_kept[i] = false;
+        }
+    }
+}
+
+static void find_members(struct nms *nms)
+{
+    const struct nms_input *input = nms->input;
+    uint32_t *starts = nms->starts;
+
+    memset(starts, 0, (input->n_groups + 1) * sizeof *starts);
+    for (size_t i = 0; i < input->n; i++)
+        starts[input->groups[i] + 1]++;
+    for (size_t i = 0; i < input->n_groups; i++)
+        starts[i + 1] += starts[i];
+    for (size_t i = 0; i < input->n; i++) {
+        int64_t group = input->groups[rank_index(nms->ranks[i])];
+
+        nms->members[starts[group]++] = (uint32_t)i;
+    }
+    /* Each start is where the next group's was now. */
+    memmove(starts + 1, starts, input->n_groups * sizeof *starts);
+    starts[0] = 0;
+}
+
+static enum assay_status nms_take_memory(struct nms *nms, struct pool *pool,
+                                         struct error *err)
+{
+    size_t n = nms->input->n, n_groups = nms->input->n_groups;
+    size_t column = n + n_groups * block;
+    size_t bytes = 2 * n * sizeof(uint64_t) +
+                   (n + n_groups + 1) * sizeof(uint32_t) +
+                   5 * column * sizeof(float) + n * sizeof(bool);
+    enum assay_status st;
+
+    if (n > UINT32_MAX || n_groups > UINT32_MAX)
+        return error_set(err, ASSAY_UNSUPPORTED, "%zu boxes in %zu groups", n,
+                         n_groups);
+    st = pool_take_scratch(pool, bytes, "comparing boxes", &nms->memory, err);
+    if (st)
+        return st;
+    nms->ranks = buffer_data(nms->memory);
+    nms->scratch = nms->ranks + n;
+    nms->columns[0] = (float *)(void *)(nms->scratch + n);
+    for (int i = 1; i < 5; i++)
+        nms->columns[i] = nms->columns[i - 1] + column;
+    nms->members = (uint32_t *)(void *)(nms->columns[4] + column);
+    nms->starts = nms->members + n;
+    nms->is_kept = (bool *)(nms->starts + n_groups + 1);
+    return ASSAY_OK;
+}
+
+enum assay_status nms_run(const struct op_context *context,
+                          const struct nms_input *input, uint32_t *kept,
+                          size_t *n_kept, struct error *err)
+{
+    struct nms nms = {.input = input, .shift = group_shift(input)};
+    enum assay_status st = nms_take_memory(&nms, context->pool, err);
+
+    *n_kept = 0;
+    if (st)
+        return st;
+    for (size_t i = 0; i < input->n; i++) {
+        nms.ranks[i] = rank_of(input->scores[i], (uint32_t)i);
+        nms.is_kept[i] = false;
+    }
+    rank_sort(nms.ranks, nms.scratch, input->n);
+    if (context->is_reference) {
+        run_reference(&nms);
+    } else {
+        find_members(&nms);
+#pragma omp parallel for num_threads(op_threads(context))                      \
+    schedule(dynamic) if (input->n_groups > 1 && input->n > 256)
+        for (size_t group = 0; group < input->n_groups; group++)
+            run_group(&nms, group);
+    }
+    for (size_t i = 0; i < input->n; i++) {
+        if (nms.is_kept[i])
+            kept[(*n_kept)++] = rank_index(nms.ranks[i]);
+    }
+    buffer_release(nms.memory);
+    return ASSAY_OK;
+}

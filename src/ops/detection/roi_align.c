@@ -1,0 +1,437 @@
+/* ops/detection/roi_align.c - see roi_align.h. */
+#include "ops/detection/roi_align.h"
+
+#include "ops/attr_fields.h"
+#include "ops/channels.h"
+#include "ops/detection/boxes.h"
+#include "ops/detection/roi_align_internal.h"
+#include "ops/op_threads.h"
+#include "ops/ops.h"
+#include "ops/shape_rules.h"
+
+#include <assert.h>
+#include <math.h>
+
+const struct roi_align_attrs *roi_align_attrs(const struct node *node)
+{
+    assert(node->op == &op_roi_align);
+    return node->attrs;
+}
+
+static enum assay_status check_attrs(const struct node *node, struct error *err)
+{
+    const struct roi_align_attrs *attrs = roi_align_attrs(node);
+
+    if (attrs->size >= 1 && attrs->size <= ROI_ALIGN_MAX_SIZE &&
+        attrs->sampling_ratio >= 1 &&
+        attrs->sampling_ratio <= ROI_ALIGN_MAX_RATIO)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "an output of %lld with %lld points a bin; up to %d and "
+                     "%d are supported",
+                     (long long)attrs->size, (long long)attrs->sampling_ratio,
+                     ROI_ALIGN_MAX_SIZE, ROI_ALIGN_MAX_RATIO);
+}
+
+static enum assay_status roi_align_infer(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         struct tensor *outputs,
+                                         struct error *err)
+{
+    const struct shape *first = &inputs[ROI_ALIGN_MAPS]->shape;
+    int64_t size = roi_align_attrs(node)->size;
+    enum assay_status st = check_attrs(node, err);
+    struct shape y;
+
+    if (!st)
+        st = boxes_check_list(inputs[ROI_ALIGN_BOXES], err);
+    for (size_t i = ROI_ALIGN_MAPS; !st && i < node->n_inputs; i++) {
+        const struct shape *map = &inputs[i]->shape;
+        char text[64];
+
+        st = rule_rank(inputs, i, 4, err);
+        if (!st &&
+            (map->dims[0] != first->dims[0] || map->dims[1] != first->dims[1] ||
+             map->dims[2] < 1 || map->dims[3] < 1))
+            st = error_set(err, ASSAY_BAD_INPUT,
+                           "map %s has other images or channels than the first",
+                           shape_text(map, text, sizeof text));
+    }
+    if (st)
+        return st;
+    y = shape_of(4, inputs[ROI_ALIGN_BOXES]->shape.dims[0], first->dims[1],
+                 size, size);
+    rule_set(&outputs[0], DTYPE_F32, &y);
+    return ASSAY_OK;
+}
+
+/* Which level a box is pooled from, and how large a pixel is there. */
+struct pyramid {
+    const struct roi_map *maps;
+    size_t n_maps;
+    float scales[ROI_ALIGN_MAX_LEVELS];
+    float first_level; /* as the power of two it is scaled by */
+};
+
+/* The nearest power of two to how much smaller a map is than the largest
+ * image. Heights decide. */
+static struct pyramid make_pyramid(const struct roi_map *maps, size_t n_maps,
+                                   const struct tensor *sizes)
+{
+    struct pyramid pyramid = {.maps = maps, .n_maps = n_maps};
+    int64_t height = 1;
+
+    for (int64_t i = 0; i < sizes->shape.dims[0]; i++) {
+        int64_t of_image = tensor_i64(sizes)[2 * i];
+
+        height = of_image > height ? of_image : height;
+    }
+    for (size_t i = 0; i < n_maps; i++) {
+        float ratio = (float)((double)maps[i].height / (double)height);
+
+        pyramid.scales[i] = exp2f(rintf(log2f(ratio)));
+    }
+    pyramid.first_level = -log2f(pyramid.scales[0]);
+    return pyramid;
+}
+
+/* After equation 1 of Lin et al., "Feature Pyramid Networks" (2017). */
+static size_t roi_align_level_of(const struct pyramid *pyramid,
+                                 const struct roi_align_attrs *attrs,
+                                 struct box box)
+{
+    float side = sqrtf(box_area(box));
+    float level = floorf(attrs->canonical_level +
+                         log2f(side / attrs->canonical_size) + 1e-6F) -
+                  pyramid->first_level;
+    size_t last = pyramid->n_maps - 1;
+
+    if (!(level > 0))
+        return 0;
+    return level < (float)last ? (size_t)level : last;
+}
+
+static struct roi make_roi(const struct pyramid *pyramid,
+                           const struct roi_align_attrs *attrs, struct box box,
+                           int64_t image)
+{
+    size_t level = roi_align_level_of(pyramid, attrs, box);
+    float scale = pyramid->scales[level];
+    float x = box.x1 * scale, y = box.y1 * scale;
+    float width = box.x2 * scale - x, height = box.y2 * scale - y;
+
+    return (struct roi){
+        .map = &pyramid->maps[level],
+        .image = image,
+        .x = x,
+        .y = y,
+        .bin_width = (width > 1 ? width : 1) / (float)attrs->size,
+        .bin_height = (height > 1 ? height : 1) / (float)attrs->size,
+        .size = attrs->size,
+        .sampling_ratio = attrs->sampling_ratio,
+    };
+}
+
+bool roi_sample(float start, float bin_size, int64_t bin, int64_t i,
+                int64_t sampling_ratio, int64_t extent, struct tap *tap)
+{
+    float at = start + (float)bin * bin_size +
+               ((float)i + 0.5F) * bin_size / (float)sampling_ratio;
+
+    *tap = (struct tap){0};
+    if (!(at >= -1 && at <= (float)extent))
+        return false;
+    if (at < 0)
+        at = 0;
+    tap->low = (int64_t)at;
+    if (tap->low >= extent - 1) {
+        tap->low = tap->high = extent - 1;
+        at = (float)tap->low;
+    } else {
+        tap->high = tap->low + 1;
+    }
+    tap->high_weight = at - (float)tap->low;
+    tap->low_weight = 1 - tap->high_weight;
+    return true;
+}
+
+static float roi_align_value_at(const struct roi *roi, int64_t channel,
+                                int64_t y, int64_t x)
+{
+    const struct roi_map *map = roi->map;
+    int64_t plane = map->height * map->width, at = y * map->width + x;
+    int64_t blocks = (map->channels + 15) / 16;
+
+    if (map->is_blocked)
+        return map
+            ->data[((roi->image * blocks + channel / 16) * plane + at) * 16 +
+                   channel % 16];
+    return map->data[(roi->image * map->channels + channel) * plane + at];
+}
+
+/* The mean of the points of one bin. */
+static float bin_mean(const struct roi *roi, int64_t channel, int64_t row,
+                      int64_t col)
+{
+    int64_t n = roi->sampling_ratio;
+    float sum = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        struct tap y, x;
+
+        if (!roi_sample(roi->y, roi->bin_height, row, i, n, roi->map->height,
+                        &y))
+            continue;
+        for (int64_t k = 0; k < n; k++) {
+            if (!roi_sample(roi->x, roi->bin_width, col, k, n, roi->map->width,
+                            &x))
+                continue;
+            sum += y.low_weight * x.low_weight *
+                       roi_align_value_at(roi, channel, y.low, x.low) +
+                   y.low_weight * x.high_weight *
+                       roi_align_value_at(roi, channel, y.low, x.high) +
+                   y.high_weight * x.low_weight *
+                       roi_align_value_at(roi, channel, y.high, x.low) +
+                   y.high_weight * x.high_weight *
+                       roi_align_value_at(roi, channel, y.high, x.high);
+        }
+    }
+    return sum / (float)(n * n);
+}
+
+static void pool_reference(const struct roi *roi, float *output)
+{
+    for (int64_t c = 0; c < roi->map->channels; c++) {
+        for (int64_t row = 0; row < roi->size; row++) {
+            for (int64_t col = 0; col < roi->size; col++)
+                *output++ = bin_mean(roi, c, row, col);
+        }
+    }
+}
+
+static enum assay_status roi_align_check(const struct tensor *const *inputs,
+                                         const struct roi_map *maps,
+                                         size_t n_maps, struct error *err)
+{
+    const struct tensor *counts = inputs[ROI_ALIGN_COUNTS];
+    enum assay_status st =
+        boxes_check_counts(counts, inputs[ROI_ALIGN_BOXES]->shape.dims[0], err);
+
+    if (!st)
+        st = boxes_check_sizes(inputs[ROI_ALIGN_SIZES], counts->shape.dims[0],
+                               err);
+    if (!st && (n_maps < 1 || n_maps > ROI_ALIGN_MAX_LEVELS ||
+                maps[0].n_images != counts->shape.dims[0]))
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "boxes of %lld images, maps of %lld in %zu levels",
+                       (long long)counts->shape.dims[0],
+                       (long long)maps[0].n_images, n_maps);
+    return st;
+}
+
+/* Boxes that are pooled one after the other, from one block of channels, so
+ * that what they share is still near. */
+enum { boxes_together = 256 };
+
+static void pool_some(const struct roi_work *work, float *output, int64_t first,
+                      int64_t block)
+{
+    const struct roi_map *map = work->rois[0].map;
+    int64_t size = work->rois[0].size, end = first + boxes_together;
+    float *scratch = (float *)(void *)(work->scratch + (size_t)op_thread() *
+                                                           work->scratch_bytes);
+
+    for (int64_t i = first; i < end && i < work->n; i++)
+        roi_pool_block(&work->rois[i],
+                       work->plans + (size_t)i * work->plan_bytes, block,
+                       scratch, output + i * map->channels * size * size);
+}
+
+static void pool_fast(const struct roi_work *work, float *output, int n_threads)
+{
+    int64_t n_parts = (work->n + boxes_together - 1) / boxes_together;
+
+#pragma omp parallel num_threads(n_threads)
+    {
+#pragma omp for
+        for (int64_t i = 0; i < work->n; i++)
+            roi_plan(&work->rois[i],
+                     work->plans + (size_t)i * work->plan_bytes);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < n_parts * work->n_blocks; i++)
+            pool_some(work, output, i % n_parts * boxes_together, i / n_parts);
+    }
+}
+
+static size_t roi_align_round_up(size_t bytes)
+{
+    return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
+}
+
+static enum assay_status
+roi_align_take_memory(const struct op_context *context,
+                      const struct roi_align_attrs *attrs,
+                      struct roi_work *work, struct error *err)
+{
+    size_t n = (size_t)work->n, n_threads = (size_t)op_threads(context);
+    size_t rois_bytes = roi_align_round_up(n * sizeof(struct roi));
+    enum assay_status st;
+
+    work->plan_bytes = roi_align_round_up(roi_plan_bytes(attrs));
+    work->scratch_bytes = roi_align_round_up(roi_pool_scratch_bytes(attrs));
+    st = pool_take_scratch(context->pool,
+                           rois_bytes + n * work->plan_bytes +
+                               n_threads * work->scratch_bytes,
+                           "pooling boxes", &work->memory, err);
+    if (st)
+        return st;
+    work->rois = buffer_data(work->memory);
+    work->plans = (char *)work->rois + rois_bytes;
+    work->scratch = work->plans + n * work->plan_bytes;
+    return ASSAY_OK;
+}
+
+/* Boxes in pixels of the map each is pooled from. */
+static void place_boxes(const struct roi_align_attrs *attrs,
+                        const struct pyramid *pyramid,
+                        const struct tensor *const *inputs, struct roi *rois)
+{
+    const struct box *box = tensor_boxes(inputs[ROI_ALIGN_BOXES]);
+    const struct tensor *counts = inputs[ROI_ALIGN_COUNTS];
+
+    for (int64_t image = 0; image < counts->shape.dims[0]; image++) {
+        for (int64_t i = 0; i < tensor_i64(counts)[image]; i++)
+            *rois++ = make_roi(pyramid, attrs, *box++, image);
+    }
+}
+
+enum assay_status roi_work_start(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 const struct roi_map *maps, size_t n_maps,
+                                 struct roi_work *work, struct error *err)
+{
+    const struct roi_align_attrs *attrs = roi_align_attrs(node);
+    struct pyramid pyramid;
+    enum assay_status st = roi_align_check(inputs, maps, n_maps, err);
+
+    *work = (struct roi_work){.n = inputs[ROI_ALIGN_BOXES]->shape.dims[0],
+                              .n_blocks = (maps[0].channels + ROI_LANES - 1) /
+                                          ROI_LANES};
+    if (!st)
+        st = roi_align_take_memory(context, attrs, work, err);
+    if (st)
+        return st;
+    pyramid = make_pyramid(maps, n_maps, inputs[ROI_ALIGN_SIZES]);
+    place_boxes(attrs, &pyramid, inputs, work->rois);
+    return ASSAY_OK;
+}
+
+enum assay_status roi_align_maps(const struct op_context *context,
+                                 const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 const struct roi_map *maps, size_t n_maps,
+                                 struct tensor *output, struct error *err)
+{
+    int64_t size = roi_align_attrs(node)->size;
+    int64_t each = maps[0].channels * size * size;
+    struct roi_work work;
+    enum assay_status st =
+        roi_work_start(context, node, inputs, maps, n_maps, &work, err);
+
+    if (st)
+        return st;
+    if (!context->is_reference)
+        pool_fast(&work, tensor_f32(output), op_threads(context));
+    for (int64_t i = 0; context->is_reference && i < work.n; i++)
+        pool_reference(&work.rois[i], tensor_f32(output) + i * each);
+    buffer_release(work.memory);
+    return ASSAY_OK;
+}
+
+size_t roi_align_list_maps(const struct node *node,
+                           const struct tensor *const *inputs,
+                           struct roi_map *maps)
+{
+    size_t n_maps = node->n_inputs - ROI_ALIGN_MAPS;
+
+    for (size_t i = 0; i < n_maps; i++) {
+        const struct tensor *map = inputs[ROI_ALIGN_MAPS + i];
+
+        maps[i] = (struct roi_map){.data = map->buffer ? tensor_f32(map) : NULL,
+                                   .n_images = map->shape.dims[0],
+                                   .channels = map->shape.dims[1],
+                                   .height = map->shape.dims[2],
+                                   .width = map->shape.dims[3]};
+    }
+    return n_maps;
+}
+
+static enum assay_status roi_align_forward(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
+{
+    struct roi_map maps[ROI_ALIGN_MAX_LEVELS];
+    size_t n_maps = roi_align_list_maps(node, inputs, maps);
+
+    return roi_align_maps(context, node, inputs, maps, n_maps, &outputs[0],
+                          err);
+}
+
+/* A sample is four values, weighed and added up. All maps are read at most once
+ * from memory, and no more of them than the samples need. */
+static void roi_align_count_cost(const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 const struct tensor *outputs,
+                                 struct cost *cost)
+{
+    const struct roi_align_attrs *attrs = roi_align_attrs(node);
+    uint64_t samples =
+        tensor_elements(&outputs[0]) *
+        (uint64_t)(attrs->sampling_ratio * attrs->sampling_ratio);
+    uint64_t left = samples * 4 * sizeof(float);
+
+    cost->flops += samples * 8;
+    for (size_t i = ROI_ALIGN_MAPS; i < node->n_inputs; i++) {
+        cost_touches(cost, inputs[i], left);
+        left -= left < tensor_bytes(inputs[i]) ? left : tensor_bytes(inputs[i]);
+    }
+}
+
+/* Features of boxes from several maps, which have the same channels. */
+static void roi_align_channels(struct channels *channels,
+                               const struct node *node)
+{
+    struct labels first =
+        channels_of(channels, node->inputs[ROI_ALIGN_MAPS], CHANNEL_AXIS);
+
+    for (size_t i = ROI_ALIGN_MAPS + 1; i < node->n_inputs; i++)
+        channels_match(channels, node->inputs[i], CHANNEL_AXIS, first);
+    channels_set(channels, node->outputs[0], CHANNEL_AXIS, first);
+}
+
+ATTR_FIELDS(roi_align,
+            FIELD_NUMBER(roi_align_attrs, size, 1, ROI_ALIGN_MAX_SIZE),
+            FIELD_NUMBER(roi_align_attrs, sampling_ratio, 1,
+                         ROI_ALIGN_MAX_RATIO),
+            FIELD_FLOAT(roi_align_attrs, canonical_size),
+            FIELD_FLOAT(roi_align_attrs, canonical_level));
+
+const struct op_class op_roi_align = {
+    .name = "RoiAlign",
+    .attrs_bytes = sizeof(struct roi_align_attrs),
+    .fields = roi_align_fields,
+    .min_inputs = ROI_ALIGN_MAPS + 1,
+    .max_inputs = ROI_ALIGN_MAPS + ROI_ALIGN_MAX_LEVELS,
+    .min_outputs = 1,
+    .max_outputs = 1,
+    .infer = roi_align_infer,
+    .forward = roi_align_forward,
+    .cost = roi_align_count_cost,
+    .backward = roi_align_backward,
+    .backward_reads = roi_align_backward_reads,
+    .backward_cost = roi_align_backward_cost,
+    .channels = roi_align_channels,
+};

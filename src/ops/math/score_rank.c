@@ -1,0 +1,63 @@
+/* ops/math/score_rank.c - see score_rank_internal.h. */
+#include "ops/math/score_rank_internal.h"
+
+enum { n_digits = 8, digit_values = 256, few = 48 };
+
+static void score_rank_insertion_sort(uint64_t *ranks, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        uint64_t rank = ranks[i];
+        size_t at = i;
+
+        for (; at > 0 && ranks[at - 1] > rank; at--)
+            ranks[at] = ranks[at - 1];
+        ranks[at] = rank;
+    }
+}
+
+static size_t digit_of(uint64_t rank, int digit)
+{
+    return rank >> (8 * digit) & (digit_values - 1);
+}
+
+/* Stable, by one digit. starts: how many ranks have each value of it. */
+static void score_rank_scatter(const uint64_t *from, uint64_t *to, size_t n,
+                               int digit, uint32_t *starts)
+{
+    uint32_t before = 0;
+
+    for (int i = 0; i < digit_values; i++) {
+        uint32_t count = starts[i];
+
+        starts[i] = before;
+        before += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[starts[digit_of(from[i], digit)]++] = from[i];
+}
+
+void rank_sort(uint64_t *ranks, uint64_t *scratch, size_t n)
+{
+    uint32_t counts[n_digits][digit_values] = {{0}};
+    uint64_t *from = ranks, *to = scratch;
+
+    if (n <= few) {
+        score_rank_insertion_sort(ranks, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (int digit = 0; digit < n_digits; digit++)
+            counts[digit][digit_of(ranks[i], digit)]++;
+    }
+    for (int digit = 0; digit < n_digits; digit++) {
+        uint64_t *swap = from;
+
+        if (counts[digit][digit_of(ranks[0], digit)] == n)
+            continue; /* all have the same */
+        score_rank_scatter(from, to, n, digit, counts[digit]);
+        from = to;
+        to = swap;
+    }
+    if (from != ranks)
+        memcpy(ranks, from, n * sizeof *ranks);
+}

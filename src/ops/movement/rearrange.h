@@ -1,0 +1,21 @@
+/* ops/movement/rearrange.h - elements moved between axes: DepthToSpace,
+ * SpaceToDepth, ReverseSequence.
+ *
+ * Inputs: x [n,c,h,w]; of ReverseSequence x and the lengths of the sequences.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_MOVEMENT_REARRANGE_H
+#define OPS_MOVEMENT_REARRANGE_H
+
+#include "graph/graph.h"
+
+struct depth_attrs {
+    int64_t block;
+    bool is_depth_first; /* channels come before the places in a block */
+};
+
+struct reverse_sequence_attrs {
+    int64_t batch_axis, time_axis; /* 0 and 1, or 1 and 0 */
+};
+
+#endif

@@ -1,0 +1,16 @@
+/* ops/movement/slice.h - parts of a tensor: Slice and Split.
+ *
+ * Slice reads x, starts, ends, axes (left out: the first ones) and steps (left
+ * out: 1). Split reads x and the sizes of the parts (left out: equal ones).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_MOVEMENT_SLICE_H
+#define OPS_MOVEMENT_SLICE_H
+
+#include "graph/graph.h"
+
+struct split_attrs {
+    int64_t axis;
+};
+
+#endif

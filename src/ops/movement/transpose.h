@@ -1,0 +1,14 @@
+/* ops/movement/transpose.h - the dimensions in another order.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_MOVEMENT_TRANSPOSE_H
+#define OPS_MOVEMENT_TRANSPOSE_H
+
+#include "graph/graph.h"
+
+struct transpose_attrs {
+    int rank;                      /* 0: all dimensions in reverse */
+    int64_t order[SHAPE_MAX_RANK]; /* output i is input order[i] */
+};
+
+#endif

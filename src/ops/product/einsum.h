@@ -1,0 +1,20 @@
+/* ops/product/einsum.h - sums of products by Einstein's notation:
+ * "bij,bjk->bik".
+ *
+ * Any number of inputs. Letters name dimensions, "..." those that are
+ * broadcast; without "->" the result has the letters that come once, in
+ * alphabetical order.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_PRODUCT_EINSUM_H
+#define OPS_PRODUCT_EINSUM_H
+
+#include "graph/graph.h"
+
+enum { EINSUM_TEXT = 128 };
+
+struct einsum_attrs {
+    char equation[EINSUM_TEXT]; /* without blanks */
+};
+
+#endif

@@ -1,0 +1,155 @@
+/* ops/product/matrix.c - see matrix_internal.h. */
+#include "ops/product/matrix_internal.h"
+
+#include "base/variants.h"
+#include "ops/int_list_internal.h"
+#include "ops/op_threads.h"
+#include "ops/strided_internal.h"
+
+#include <string.h>
+
+enum {
+    lanes = 16,
+    parallel_products = 1 << 16 /* fewer are not worth a second thread */
+};
+
+/* One row of y. Rows of b are added up where they are dense, else each element
+ * is a product of a row and a column. */
+#define ROW(name, type)                                                        \
+    VARIANTS(void, name,                                                       \
+             (int64_t n, int64_t k, const type *a, int64_t a_step,             \
+              const type *b, int64_t b_row, int64_t b_column, type *y),        \
+             (n, k, a, a_step, b, b_row, b_column, y))                         \
+    {                                                                          \
+        if (b_column == 1) {                                                   \
+            memset(y, 0, (size_t)n * sizeof *y);                               \
+            for (int64_t i = 0; i < k; i++) {                                  \
+                type factor = a[i * a_step];                                   \
+                const type *row = b + i * b_row;                               \
+                                                                               \
+                for (int64_t j = 0; j < n; j++)                                \
+                    y[j] += factor * row[j];                                   \
+            }                                                                  \
+            return;                                                            \
+        }                                                                      \
+        for (int64_t j = 0; j < n; j++) {                                      \
+            const type *column = b + j * b_column;                             \
+            type sums[lanes] = {0}, sum = 0;                                   \
+            int64_t i = 0;                                                     \
+                                                                               \
+            for (; a_step == 1 && b_row == 1 && i + lanes <= k; i += lanes) {  \
+                for (int64_t l = 0; l < lanes; l++)                            \
+                    sums[l] += a[i + l] * column[i + l];                       \
+            }                                                                  \
+            for (; i < k; i++)                                                 \
+                sum += a[i * a_step] * column[i * b_row];                      \
+            for (int64_t l = 0; l < lanes; l++)                                \
+                sum += sums[l];                                                \
+            y[j] = sum;                                                        \
+        }                                                                      \
+    }
+ROW(row_f32, float)
+ROW(row_f64, double)
+ROW(row_u64, uint64_t) /* as good for signed ones */
+
+void matrix_multiply(const struct op_context *context, enum dtype dtype,
+                     int64_t m, int64_t n, int64_t k, const struct matrix *a,
+                     const struct matrix *b, void *y)
+{
+#pragma omp parallel for num_threads(                                          \
+    op_threads(context)) if (m * n * k > parallel_products && m > 1)
+    for (int64_t i = 0; i < m; i++) {
+        if (dtype == DTYPE_F32)
+            row_f32(n, k, (const float *)a->data + i * a->row_step,
+                    a->column_step, b->data, b->row_step, b->column_step,
+                    (float *)y + i * n);
+        else if (dtype == DTYPE_F64)
+            row_f64(n, k, (const double *)a->data + i * a->row_step,
+                    a->column_step, b->data, b->row_step, b->column_step,
+                    (double *)y + i * n);
+        else
+            row_u64(n, k, (const uint64_t *)a->data + i * a->row_step,
+                    a->column_step, b->data, b->row_step, b->column_step,
+                    (uint64_t *)y + i * n);
+    }
+}
+
+/* The dimensions before the last two. */
+static struct shape batch_of(const struct shape *shape)
+{
+    struct shape batch = *shape;
+
+    batch.rank = shape->rank > 2 ? shape->rank - 2 : 0;
+    return batch;
+}
+
+enum assay_status matmul_plan(const struct shape *a, const struct shape *b,
+                              struct matmul_plan *plan, struct error *err)
+{
+    struct tensor batches[2] = {{0}};
+    char a_text[64], b_text[64];
+    int64_t depth;
+    enum assay_status st;
+
+    if (a->rank < 1 || b->rank < 1)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "a scalar is no factor of a matrix product");
+    *plan = (struct matmul_plan){.a_batch = batch_of(a),
+                                 .b_batch = batch_of(b),
+                                 .m = a->rank > 1 ? a->dims[a->rank - 2] : 1,
+                                 .n = b->rank > 1 ? b->dims[b->rank - 1] : 1,
+                                 .k = a->dims[a->rank - 1]};
+    depth = b->dims[b->rank > 1 ? b->rank - 2 : 0];
+    batches[0].shape = plan->a_batch;
+    batches[1].shape = plan->b_batch;
+    st = strided_broadcast(
+        (const struct tensor *const[]){&batches[0], &batches[1]}, 2,
+        &plan->batch, err);
+    if (!st && depth != plan->k)
+        st = error_set(err, ASSAY_BAD_INPUT, "%s and %s cannot be multiplied",
+                       shape_text(a, a_text, sizeof a_text),
+                       shape_text(b, b_text, sizeof b_text));
+    plan->y = plan->batch;
+    if (a->rank > 1)
+        plan->y.dims[plan->y.rank++] = plan->m;
+    if (b->rank > 1)
+        plan->y.dims[plan->y.rank++] = plan->n;
+    return st;
+}
+
+/* The distance between the matrices of a batch, in place of that between
+ * elements. */
+static struct strides batch_strides(const struct shape *from,
+                                    const struct shape *to, int64_t matrix)
+{
+    struct strides strides = strides_repeat(from, to);
+
+    for (int i = 0; i < to->rank; i++)
+        strides.of[i] *= matrix;
+    return strides;
+}
+
+void matmul_run(const struct op_context *context,
+                const struct matmul_plan *plan, enum dtype dtype, const void *a,
+                const void *b, void *y)
+{
+    int64_t m = plan->m, n = plan->n, k = plan->k;
+    int64_t bytes = (int64_t)dtype_bytes(dtype);
+    struct strides strides[] = {
+        batch_strides(&plan->a_batch, &plan->batch, m * k),
+        batch_strides(&plan->b_batch, &plan->batch, k * n)};
+    struct walk walk = walk_start(&plan->batch, strides, 2);
+    char *to = y;
+
+    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
+        for (int64_t i = 0; i < walk.length; i++, to += m * n * bytes) {
+            int64_t a_at = walk.at[0] + i * walk.steps[0];
+            int64_t b_at = walk.at[1] + i * walk.steps[1];
+
+            matrix_multiply(
+                context, dtype, m, n, k,
+                &(struct matrix){(const char *)a + a_at * bytes, k, 1},
+                &(struct matrix){(const char *)b + b_at * bytes, n, 1}, to);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/* ops/product/matrix_internal.h - products of matrices in plain code.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_PRODUCT_MATRIX_INTERNAL_H
+#define OPS_PRODUCT_MATRIX_INTERNAL_H
+
+#include "graph/graph.h"
+
+/* A matrix somewhere in memory; steps in elements. */
+struct matrix {
+    const void *data;
+    int64_t row_step, column_step;
+};
+
+/* y = a b, with y dense of m x n and k products to an element; of float32,
+ * float64, int64 or uint64. */
+void matrix_multiply(const struct op_context *context, enum dtype dtype,
+                     int64_t m, int64_t n, int64_t k, const struct matrix *a,
+                     const struct matrix *b, void *y);
+
+/* How MatMul sees two shapes: batches of m x k and k x n, repeated to one
+ * another. */
+struct matmul_plan {
+    struct shape y;     /* of the result */
+    struct shape batch; /* of the matrices */
+    struct shape a_batch, b_batch;
+    int64_t m, n, k;
+};
+
+enum assay_status matmul_plan(const struct shape *a, const struct shape *b,
+                              struct matmul_plan *plan, struct error *err);
+/* y = a b for all of the batch; types as above. */
+void matmul_run(const struct op_context *context,
+                const struct matmul_plan *plan, enum dtype dtype, const void *a,
+                const void *b, void *y);
+
+#endif

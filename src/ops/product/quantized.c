@@ -1,0 +1,391 @@
+/* ops/product/quantized.c - products of numbers of 8 bits, see quantize.h and
+ * quantized_internal.h.
+ *
+ * The zeros are taken off first; the sums are made of int64 and cannot
+ * overflow. */
+#include "ops/product/quantized_internal.h"
+
+#include "ops/int_list_internal.h"
+#include "ops/op_threads.h"
+#include "ops/ops.h"
+#include "ops/product/matrix_internal.h"
+#include "ops/product/quantize.h"
+#include "ops/shape_rules.h"
+#include "tensor/convert.h"
+
+#include <math.h>
+
+void quantized_store(enum dtype dtype, double value, int64_t zero, void *to)
+{
+    double low = dtype == DTYPE_I8 ? -128 : 0;
+    double rounded = rint(value) + (double)zero;
+    int64_t held;
+
+    rounded = rounded < low         ? low
+              : rounded > low + 255 ? low + 255
+              : rounded == rounded  ? rounded
+                                    : (double)zero;
+    held = (int64_t)rounded;
+    convert_elements(DTYPE_I64, &held, dtype, to, 1);
+}
+
+/* x as int64, minus a zero; one for each step along an axis where there are
+ * several. */
+static enum assay_status take_off(const struct op_context *context,
+                                  const struct tensor *x,
+                                  const struct tensor *zero, int axis,
+                                  struct tensor *out, struct error *err)
+{
+    size_t n = tensor_elements(x), zeros = zero ? tensor_elements(zero) : 1;
+    size_t run = 1;
+    enum assay_status st =
+        tensor_convert(context->pool, x, DTYPE_I64, out, err);
+
+    if (st || !zero)
+        return st;
+    if (zeros > 1) {
+        if (axis < 0 || axis >= x->shape.rank ||
+            x->shape.dims[axis] != (int64_t)zeros)
+            return error_set(err, ASSAY_BAD_INPUT, "%zu zeros do not fit",
+                             zeros);
+        run = (size_t)shape_span(&x->shape, axis + 1, x->shape.rank);
+    }
+    for (size_t i = 0; zeros && i < n; i++)
+        tensor_i64(out)[i] -= int_at(zero, i / run % zeros);
+    return ASSAY_OK;
+}
+
+static const struct tensor *quantized_input(const struct node *node,
+                                            const struct tensor *const *inputs,
+                                            size_t i)
+{
+    return i < node->n_inputs ? inputs[i] : NULL;
+}
+
+/* How sums become the result: of int32 as they are, or scaled. */
+struct rescale {
+    const struct tensor *a_scale, *b_scale, *y_scale, *y_zero; /* or NULL */
+    const struct tensor *bias;
+    size_t run; /* of neighbours that share an element of b_scale and bias */
+};
+
+static enum assay_status write_result(const struct rescale *rescale,
+                                      const struct tensor *sums,
+                                      const struct tensor *y, struct error *err)
+{
+    size_t n = tensor_elements(y), bytes = dtype_bytes(y->dtype), scales;
+    const int64_t *from = tensor_i64(sums);
+    char *to = tensor_data(y);
+    int64_t zero;
+    double factor;
+
+    if (!rescale->y_scale) {
+        convert_elements(DTYPE_I64, from, y->dtype, to, n);
+        return ASSAY_OK;
+    }
+    scales = tensor_elements(rescale->b_scale);
+    if (rescale->bias &&
+        (int64_t)tensor_elements(rescale->bias) != y->shape.dims[1])
+        return error_set(err, ASSAY_BAD_INPUT, "%zu biases for %lld channels",
+                         tensor_elements(rescale->bias),
+                         (long long)y->shape.dims[1]);
+    if (rescale->a_scale->dtype != DTYPE_F32 ||
+        rescale->b_scale->dtype != DTYPE_F32 ||
+        rescale->y_scale->dtype != DTYPE_F32 || !scales)
+        return error_set(err, ASSAY_BAD_INPUT, "scales are to be float32");
+    factor = (double)*tensor_f32(rescale->a_scale) /
+             (double)*tensor_f32(rescale->y_scale);
+    zero = rescale->y_zero ? int_at(rescale->y_zero, 0) : 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i / rescale->run;
+        int64_t sum = from[i];
+
+        if (rescale->bias)
+            sum += int_at(rescale->bias, at % tensor_elements(rescale->bias));
+        quantized_store(y->dtype,
+                        (double)sum * factor *
+                            (double)tensor_f32(rescale->b_scale)[at % scales],
+                        zero, to + i * bytes);
+    }
+    return ASSAY_OK;
+}
+
+/* ---- products of matrices ---------------------------------------------- */
+
+/* Where the inputs of the two ops stand. */
+struct factors {
+    size_t a, a_zero, b, b_zero;
+};
+
+static const struct factors plain_factors = {0, 2, 1, 3};
+static const struct factors scaled_factors = {0, 2, 3, 5};
+
+static const struct factors *factors_of(const struct node *node)
+{
+    bool is_plain =
+        node->op == &op_matmul_integer || node->op == &op_conv_integer;
+
+    return is_plain ? &plain_factors : &scaled_factors;
+}
+
+/* int32, or the type that the result's zero has. */
+static enum dtype result_dtype(const struct node *node,
+                               const struct tensor *const *inputs)
+{
+    return factors_of(node) == &plain_factors ? DTYPE_I32 : inputs[7]->dtype;
+}
+
+static enum assay_status
+quantized_infer_matmul(const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
+{
+    const struct factors *at = factors_of(node);
+    struct matmul_plan plan;
+    enum assay_status st =
+        matmul_plan(&inputs[at->a]->shape, &inputs[at->b]->shape, &plan, err);
+
+    if (!st)
+        rule_set(&outputs[0], result_dtype(node, inputs), &plan.y);
+    return st;
+}
+
+static enum assay_status
+quantized_forward_matmul(const struct op_context *context,
+                         const struct node *node,
+                         const struct tensor *const *inputs,
+                         struct tensor *outputs, struct error *err)
+{
+    const struct factors *at = factors_of(node);
+    struct rescale rescale = {.run = 1};
+    struct tensor a = {0}, b = {0}, sums = {0};
+    struct matmul_plan plan;
+    enum assay_status st =
+        matmul_plan(&inputs[at->a]->shape, &inputs[at->b]->shape, &plan, err);
+
+    if (!st)
+        st = take_off(context, inputs[at->a],
+                      quantized_input(node, inputs, at->a_zero),
+                      inputs[at->a]->shape.rank - 2, &a, err);
+    if (!st)
+        st = take_off(context, inputs[at->b],
+                      quantized_input(node, inputs, at->b_zero),
+                      inputs[at->b]->shape.rank - 1, &b, err);
+    if (!st)
+        st = tensor_new(context->pool, DTYPE_I64, &plan.y, &sums, err);
+    if (at == &scaled_factors)
+        rescale = (struct rescale){.a_scale = inputs[1],
+                                   .b_scale = inputs[4],
+                                   .y_scale = inputs[6],
+                                   .y_zero = inputs[7],
+                                   .run = 1};
+    if (!st) {
+        matmul_run(context, &plan, DTYPE_I64, tensor_data(&a), tensor_data(&b),
+                   tensor_data(&sums));
+        st = write_result(&rescale, &sums, &outputs[0], err);
+    }
+    tensor_release(&a);
+    tensor_release(&b);
+    tensor_release(&sums);
+    return st;
+}
+
+static void quantized_cost_matmul(const struct node *node,
+                                  const struct tensor *const *inputs,
+                                  const struct tensor *outputs,
+                                  struct cost *cost)
+{
+    const struct shape *a = &inputs[factors_of(node)->a]->shape;
+
+    cost->macs += tensor_elements(&outputs[0]) * (uint64_t)a->dims[a->rank - 1];
+}
+
+/* ---- convolutions ------------------------------------------------------ */
+
+static enum assay_status quantized_fit(const struct node *node,
+                                       const struct shape *x,
+                                       const struct shape *w,
+                                       struct fitted_window *fitted,
+                                       struct shape *y, struct error *err)
+{
+    const struct quantized_conv_attrs *attrs = node->attrs;
+    struct window window = attrs->window;
+    char x_text[64], w_text[64];
+    enum assay_status st;
+
+    if (attrs->groups < 1 || w->rank != x->rank || x->rank != window.rank + 2 ||
+        w->dims[0] % attrs->groups || w->dims[1] * attrs->groups != x->dims[1])
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "x %s and weight %s in %lld groups do not fit",
+                         shape_text(x, x_text, sizeof x_text),
+                         shape_text(w, w_text, sizeof w_text),
+                         (long long)attrs->groups);
+    for (int i = 0; i < window.rank; i++)
+        window.kernel[i] = w->dims[2 + i];
+    st = window_fit(&window, x, fitted, err);
+    *y = *x;
+    y->dims[1] = w->dims[0];
+    if (!st)
+        window_shape(&window, fitted, y);
+    return st;
+}
+
+static enum assay_status
+quantized_infer_conv(const struct node *node,
+                     const struct tensor *const *inputs, struct tensor *outputs,
+                     struct error *err)
+{
+    const struct factors *at = factors_of(node);
+    struct fitted_window fitted;
+    struct shape y;
+    enum assay_status st = quantized_fit(
+        node, &inputs[at->a]->shape, &inputs[at->b]->shape, &fitted, &y, err);
+
+    if (!st)
+        rule_set(&outputs[0], result_dtype(node, inputs), &y);
+    return st;
+}
+
+/* One channel of x under one channel of the kernel, at one position. */
+static int64_t quantized_window_sum(const struct fitted_window *window,
+                                    const int64_t *x, const int64_t *w,
+                                    const int64_t at[WINDOW_MAX_RANK])
+{
+    int64_t first[WINDOW_MAX_RANK], end[WINDOW_MAX_RANK];
+    int64_t begin[WINDOW_MAX_RANK], sum = 0;
+
+    for (int i = 0; i < WINDOW_MAX_RANK; i++) {
+        window_reach(window, i, at[i], &first[i], &end[i]);
+        begin[i] = at[i] * window->stride[i] - window->before[i];
+    }
+    for (int64_t i = first[0]; i < end[0]; i++) {
+        for (int64_t j = first[1]; j < end[1]; j++) {
+            int64_t row =
+                ((begin[0] + i * window->dilation[0]) * window->in[1] +
+                 begin[1] + j * window->dilation[1]) *
+                    window->in[2] +
+                begin[2];
+            int64_t of_kernel = (i * window->kernel[1] + j) * window->kernel[2];
+
+            for (int64_t k = first[2]; k < end[2]; k++)
+                sum += x[row + k * window->dilation[2]] * w[of_kernel + k];
+        }
+    }
+    return sum;
+}
+
+/* Channel o of an image; x begins with the channels of its group. */
+static void quantized_convolve_channel(const struct fitted_window *window,
+                                       int64_t channels, const int64_t *x,
+                                       const int64_t *w, int64_t *y)
+{
+    int64_t at[WINDOW_MAX_RANK];
+
+    for (at[0] = 0; at[0] < window->out[0]; at[0]++) {
+        for (at[1] = 0; at[1] < window->out[1]; at[1]++) {
+            for (at[2] = 0; at[2] < window->out[2]; at[2]++, y++) {
+                *y = 0;
+                for (int64_t c = 0; c < channels; c++)
+                    *y += quantized_window_sum(
+                        window, x + c * window_volume(window->in),
+                        w + c * window_volume(window->kernel), at);
+            }
+        }
+    }
+}
+
+static enum assay_status convolve(const struct op_context *context,
+                                  const struct node *node,
+                                  const struct tensor *x,
+                                  const struct tensor *w, struct tensor *sums,
+                                  struct error *err)
+{
+    const struct quantized_conv_attrs *attrs = node->attrs;
+    int64_t outputs = w->shape.dims[0], channels = w->shape.dims[1];
+    struct fitted_window window;
+    struct shape y;
+    enum assay_status st =
+        quantized_fit(node, &x->shape, &w->shape, &window, &y, err);
+
+    if (!st)
+        st = tensor_new(context->pool, DTYPE_I64, &y, sums, err);
+    if (st)
+        return st;
+#pragma omp parallel for num_threads(op_threads(context))
+    for (int64_t i = 0; i < y.dims[0] * outputs; i++) {
+        int64_t o = i % outputs, group = o / (outputs / attrs->groups);
+
+        quantized_convolve_channel(
+            &window, channels,
+            tensor_i64(x) +
+                (i / outputs * x->shape.dims[1] + group * channels) *
+                    window_volume(window.in),
+            tensor_i64(w) + o * channels * window_volume(window.kernel),
+            tensor_i64(sums) + i * window_volume(window.out));
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status
+quantized_forward_conv(const struct op_context *context,
+                       const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
+{
+    const struct factors *at = factors_of(node);
+    const struct shape *y = &outputs[0].shape;
+    struct rescale rescale = {.run = 1};
+    struct tensor x = {0}, w = {0}, sums = {0};
+    enum assay_status st =
+        take_off(context, inputs[at->a],
+                 quantized_input(node, inputs, at->a_zero), 1, &x, err);
+
+    if (!st)
+        st = take_off(context, inputs[at->b],
+                      quantized_input(node, inputs, at->b_zero), 0, &w, err);
+    if (!st)
+        st = convolve(context, node, &x, &w, &sums, err);
+    if (at == &scaled_factors)
+        rescale = (struct rescale){.a_scale = inputs[1],
+                                   .b_scale = inputs[4],
+                                   .y_scale = inputs[6],
+                                   .y_zero = inputs[7],
+                                   .bias = quantized_input(node, inputs, 8),
+                                   .run = (size_t)shape_span(y, 2, y->rank)};
+    if (!st)
+        st = write_result(&rescale, &sums, &outputs[0], err);
+    tensor_release(&x);
+    tensor_release(&w);
+    tensor_release(&sums);
+    return st;
+}
+
+static void quantized_cost_conv(const struct node *node,
+                                const struct tensor *const *inputs,
+                                const struct tensor *outputs, struct cost *cost)
+{
+    const struct tensor *w = inputs[factors_of(node)->b];
+
+    if (w->shape.dims[0] > 0)
+        cost->macs += tensor_elements(&outputs[0]) *
+                      (tensor_elements(w) / (uint64_t)w->shape.dims[0]);
+}
+
+#define CLASS(symbol, text, kind, bytes, least, most)                          \
+    const struct op_class op_##symbol = {                                      \
+        .name = text,                                                          \
+        .attrs_bytes = bytes,                                                  \
+        .min_inputs = least,                                                   \
+        .max_inputs = most,                                                    \
+        .min_outputs = 1,                                                      \
+        .max_outputs = 1,                                                      \
+        .infer = quantized_infer_##kind,                                       \
+        .forward = quantized_forward_##kind,                                   \
+        .cost = quantized_cost_##kind,                                         \
+    };
+CLASS(matmul_integer, "MatMulInteger", matmul, 0, 2, 4)
+CLASS(qlinear_matmul, "QLinearMatMul", matmul, 0, 8, 8)
+CLASS(conv_integer, "ConvInteger", conv, sizeof(struct quantized_conv_attrs), 2,
+      4)
+CLASS(qlinear_conv, "QLinearConv", conv, sizeof(struct quantized_conv_attrs), 8,
+      9)

@@ -1,0 +1,49 @@
+/* ops/sequence/recurrent.h - networks that remember: RNN, LSTM, GRU.
+ *
+ * Inputs: x [time,batch,in], w [dirs,gates*hidden,in], r
+ * [dirs,gates*hidden,hidden], and, or left out: b [dirs,2*gates*hidden], the
+ * lengths of the sequences [batch], the first state [dirs,batch,hidden], and
+ * of LSTM the first cell and the peepholes [dirs,3*hidden].
+ * Outputs: all states [time,dirs,batch,hidden], the last ones
+ * [dirs,batch,hidden], and of LSTM the last cells.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPS_SEQUENCE_RECURRENT_H
+#define OPS_SEQUENCE_RECURRENT_H
+
+#include "graph/graph.h"
+
+enum recurrent_function {
+    RECURRENT_SIGMOID,
+    RECURRENT_TANH,
+    RECURRENT_RELU,
+    RECURRENT_AFFINE,
+    RECURRENT_LEAKY_RELU,
+    RECURRENT_THRESHOLDED_RELU,
+    RECURRENT_SCALED_TANH,
+    RECURRENT_HARD_SIGMOID,
+    RECURRENT_ELU,
+    RECURRENT_SOFTSIGN,
+    RECURRENT_SOFTPLUS,
+    RECURRENT_FUNCTIONS
+};
+
+struct recurrent_activation {
+    enum recurrent_function function;
+    float alpha, beta;
+};
+
+enum { RECURRENT_ACTIVATIONS = 3 }; /* f, g and h of ONNX */
+
+struct recurrent_attrs {
+    int64_t hidden;
+    int directions;      /* 1 or 2 */
+    bool is_reverse;     /* where there is one */
+    bool is_batch_first; /* layout 1: the batch before the time and the rest */
+    bool resets_after;   /* GRU: the reset comes after the product */
+    bool couples_forget; /* LSTM: what is not let in is kept */
+    float clip;          /* of what goes into a function; 0: none */
+    struct recurrent_activation activations[2][RECURRENT_ACTIVATIONS];
+};
+
+#endif

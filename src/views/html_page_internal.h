@@ -1,0 +1,19 @@
+/* views/html_page_internal.h - the parts of the report's page: src/views/html/
+ * as cmake/embed.cmake puts it into the program.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_HTML_PAGE_INTERNAL_H
+#define VIEWS_HTML_PAGE_INTERNAL_H
+
+#include <stddef.h>
+
+struct html_part {
+    const char *bytes;
+    size_t n;
+};
+
+extern const struct html_part html_style;
+extern const struct html_part html_body;
+extern const struct html_part html_script;
+
+#endif

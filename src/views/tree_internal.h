@@ -1,0 +1,37 @@
+/* views/tree_internal.h - the tree of a run with its columns, as part of a
+ * screen.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VIEWS_TREE_INTERNAL_H
+#define VIEWS_TREE_INTERNAL_H
+
+#include "views/scope_rows.h"
+#include "views/views.h"
+
+/* Which rows are shown, and what is said about the others. */
+struct tree_choice {
+    bool *is_shown;     /* by row */
+    bool *has_next;     /* by row: a sibling that is shown comes after it */
+    size_t n_small;     /* hidden for their share */
+    double small_share; /* what those take together */
+    size_t n_fused;     /* hidden: others do their work */
+    size_t n_deep;      /* hidden for their depth */
+    uint32_t depth;     /* levels shown below the root */
+};
+
+/* max_rows 0 shows all levels unless options.depth says otherwise; else the
+ * depth is chosen so that the tree has about that many rows. */
+enum assay_status tree_choose(const struct rows *rows,
+                              const struct view_options *options,
+                              size_t max_rows, struct tree_choice *choice,
+                              struct error *err);
+void tree_release(struct tree_choice *choice); /* start from {0} */
+
+/* Head, rows, what was outside of the iterations, what is hidden, what the
+ * MACs stand for. */
+enum assay_status tree_write(const struct run *run, const struct rows *rows,
+                             const struct tree_choice *choice,
+                             const struct view_options *options,
+                             struct sink *sink, struct error *err);
+
+#endif
