@@ -4,6 +4,8 @@
 # already is passed over in silence.
 #
 #   scripts/build.sh FOLDER [CMake options]
+#
+# With CI set, as .ci/run does, warnings are errors.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
@@ -12,7 +14,8 @@ every=${ASSAY_PROGRESS_SECONDS:-15}
 
 mkdir -p "$folder"
 log=$folder/configure.log
-if ! cmake -S . -B "$folder" -G Ninja "$@" >"$log" 2>&1; then
+if ! cmake -S . -B "$folder" -G Ninja \
+    ${CI:+-DASSAY_WERROR=ON} "$@" >"$log" 2>&1; then
     cat "$log" >&2
     exit 1
 fi
