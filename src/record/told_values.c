@@ -1,5 +1,5 @@
-/* record/told_values.c - values of counters and changes of memory, which threads
- * tell by themselves and a run counts in the order of their times. */
+/* record/told_values.c - values of counters and changes of memory, which
+ * threads tell by themselves and a run counts in the order of their times. */
 #include "base/vec.h"
 #include "record/record_internal.h"
 
