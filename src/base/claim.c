@@ -6,10 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 static const off_t claim_at = (off_t)1 << 60;
 static const off_t most_pid = (off_t)1 << 31;
+
+enum { most_tries = 1000 }; /* a millisecond each */
 
 static struct flock lock_of(off_t at, off_t n)
 {
@@ -26,18 +29,21 @@ static pid_t find_holder(int fd)
     return (pid_t)(lock.l_start - claim_at);
 }
 
+/* Between the two locks, and right after it gave them back, a holder has no
+ * name: both pass at once. */
 bool claim_take(int fd, pid_t *holder)
 {
     struct flock claim = lock_of(claim_at, 1);
     struct flock name = lock_of(claim_at + getpid(), 1);
 
     *holder = 0;
-    if (fcntl(fd, F_OFD_SETLK, &claim)) {
-        bool is_taken = errno == EAGAIN || errno == EACCES;
-
-        if (is_taken)
-            *holder = find_holder(fd);
-        return !is_taken;
+    for (int i = 0; fcntl(fd, F_OFD_SETLK, &claim); i++) {
+        if (errno != EAGAIN && errno != EACCES)
+            return true; /* a file system without locks */
+        *holder = find_holder(fd);
+        if (*holder || i == most_tries)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     (void)fcntl(fd, F_OFD_SETLK, &name); /* for messages only */
     return true;

@@ -83,3 +83,37 @@ TEST(other_locks_and_claims_do_not_meet)
     CHECK_INT(waitpid(first, NULL, 0), first);
     close(fd);
 }
+
+/* Claims and gives back in turn with others; 1: refused by nobody it knows. */
+static int claim_often(const char *name)
+{
+    for (int i = 0; i < 3000; i++) {
+        int fd = open_file(name);
+        pid_t holder;
+
+        if (!claim_take(fd, &holder) && holder <= 0)
+            return 1;
+        close(fd);
+    }
+    return 0;
+}
+
+TEST(whoever_is_refused_is_told_by_whom_also_while_claims_come_and_go)
+{
+    enum { n_children = 4 };
+    pid_t children[n_children];
+
+    (void)test_path("");
+    for (int i = 0; i < n_children; i++) {
+        children[i] = fork();
+        CHECK(children[i] >= 0);
+        if (children[i] == 0)
+            _exit(claim_often("often"));
+    }
+    for (int i = 0; i < n_children; i++) {
+        int status;
+
+        CHECK_INT(waitpid(children[i], &status, 0), children[i]);
+        CHECK_INT(status, 0);
+    }
+}
