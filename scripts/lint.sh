@@ -10,7 +10,7 @@
 # Changed is what differs from the last commit that passed: ASSAY_LINT_BASE, or
 # what .ci/run noted in FOLDER/lint.passed, or the first parent of HEAD, which
 # was the head when a branch came in. A clone without history knows none of
-# these; all files are in turn then, each commit beginning at another one.
+# these: nothing is analyzed there.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
@@ -44,9 +44,7 @@ find_base() {
 changed() {
     base=$(find_base)
     if [ -z "$base" ]; then
-        sources | awk -v at="$(printf %d "0x$(git rev-parse --short=6 HEAD)")" '
-            { line[NR] = $0 }
-            END { for (i = 0; i < NR; i++) print line[(at + i) % NR + 1] }'
+        echo "no commit to compare with: nothing is analyzed" >&2
         return
     fi
     {
@@ -59,13 +57,13 @@ changed() {
 }
 
 echo "clang-format"
-git ls-files '*.c' '*.h' '*.cpp' '*.js' | xargs clang-format --dry-run -Werror
+git ls-files '*.c' '*.h' '*.cpp' '*.js' | xargs -r clang-format --dry-run -Werror
 echo "shellcheck"
-{ git ls-files '*.sh'; echo .ci/run; } | xargs shellcheck
+{ git ls-files '*.sh'; echo .ci/run; } | xargs -r shellcheck
 echo "clang-tidy"
 end=0 # never
 if [ "$which" = changed ]; then
-    sources | built | xargs -P "$(nproc)" -n 8 clang-tidy --quiet -p "$folder" \
+    sources | built | xargs -r -P "$(nproc)" -n 8 clang-tidy --quiet -p "$folder" \
         --checks='-clang-analyzer-*' 2>"$folder/lint.log" || {
         cat "$folder/lint.log" >&2
         exit 1
@@ -77,7 +75,7 @@ else
 fi
 : >"$folder/lint.left"
 # shellcheck disable=SC2016 # for the inner shell
-xargs -P "$(nproc)" -n 1 sh -c '
+xargs -r -P "$(nproc)" -n 1 sh -c '
     [ "$1" = 0 ] || [ "$(date +%s)" -lt "$1" ] || {
         echo "$3" >>"$2/lint.left"
         exit 0

@@ -343,6 +343,7 @@ class Lint(Tree):
         self.write("tools/clang-tidy", "#!/bin/sh\n"
                    "case $* in *--checks=-clang-analyzer*) said=quick;; "
                    "*) said=deep;; esac\n"
+                   "case $* in *.c) ;; *) exit 1;; esac\n"
                    "for file in \"$@\"; do\n"
                    "    case $file in *.c) echo \"$said $file\"\n"
                    "        ! grep -q $said \"$file\" || exit 1;; esac\n"
@@ -405,19 +406,31 @@ class Lint(Tree):
         self.write("clone/build/lint.passed", "0123456789\n")
         self.assertEqual(self.lint("changed")[1], ["b.c"])
 
-    def test_a_clone_without_history_is_linted_as_far_as_time_goes(self):
+    def test_what_changed_is_analyzed_as_far_as_time_goes(self):
         self.write("clone/src/base/a.c", "int a;\n")
         self.commit()
+        done, analyzed = self.lint("changed", ASSAY_LINT_SECONDS="0")
+        self.assertEqual((done.returncode, analyzed), (0, []))
+        self.assertIn("analyzed 0 of 1 changed files; no time for 1",
+                      done.stdout)
+
+    def test_a_clone_without_history_is_not_analyzed(self):
         shallow = self.root / "shallow"
+        self.write("clone/src/base/a.c", "int a;\n")
+        self.commit()
         self.git("clone", "-q", "--depth", "1", f"file://{self.clone}",
                  str(shallow))
-        self.assertEqual(self.lint("changed", clone=shallow)[1],
-                         ["a.c", "b.c", "c.c"])
-        done, analyzed = self.lint("changed", clone=shallow,
-                                   ASSAY_LINT_SECONDS="0")
+        done, analyzed = self.lint("changed", clone=shallow)
         self.assertEqual((done.returncode, analyzed), (0, []))
-        self.assertIn("analyzed 0 of 3 changed files; no time for 3",
-                      done.stdout)
+        self.assertEqual(done.stdout.count("quick "), 3)
+        self.assertIn("nothing is analyzed", done.stderr)
+
+    def test_a_commit_without_sources_has_nothing_to_analyze(self):
+        self.write("clone/README.md", "words\n")
+        self.commit()
+        done, analyzed = self.lint("changed")
+        self.assertEqual((done.returncode, analyzed), (0, []), done.stderr)
+        self.assertIn("analyzed 0 of 0 changed files", done.stdout)
 
     def test_a_finding_is_a_failure(self):
         self.write("clone/src/base/c.c", "deep\n")
